@@ -13,7 +13,10 @@ SHARED = AlarmSeverity|Success
 BRIDGE = transport/bridgeapi/internal/gen/oapi-codegen.yaml
 SERVERS = $(filter-out $(BRIDGE),$(wildcard transport/*/internal/gen/oapi-codegen.yaml transport/*/*/internal/gen/oapi-codegen.yaml))
 
-generate: ## Rebuild the generated code from the documents in openapi/, proto/ and the table of the metamodel of AAS
+# The sources of the console. Its npm packages are installed again when the lock file has changed.
+CONSOLE = transport/console/web
+
+generate: ## Rebuild the generated code from the documents in openapi/ and proto/, the table of the metamodel of AAS and the sources of the console
 	$(TOOL) oapi-codegen -config openapi/client/oapi-codegen.yaml openapi/openapi.yaml
 	$(TOOL) oapi-codegen -config transport/internal/shared/oapi-codegen.yaml openapi/openapi.yaml
 	sed -E 's@"#(/components/schemas/($(SHARED)))"@"openapi.yaml#\1"@' openapi/openapi.yaml >openapi/servers.tmp.yaml
@@ -21,6 +24,10 @@ generate: ## Rebuild the generated code from the documents in openapi/, proto/ a
 	for c in openapi/bridgeclient/oapi-codegen.yaml $(BRIDGE); do $(TOOL) oapi-codegen -config $$c openapi/bridge.yaml || exit 1; done
 	cd proto && $(subst internal,../internal,$(TOOL)) buf generate
 	go run ./aas/internal/metamodel/gen
+	cd $(CONSOLE) && { test node_modules -nt package-lock.json || npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && touch node_modules; }
+	cd $(CONSOLE) && npm run --silent types && npm run --silent check
+	cd internal/tools && go run ./bundle ../../$(CONSOLE) ../../transport/console/dist
+	cd internal/tools && go run ./bundle ../../$(CONSOLE) ../../transport/console/dist-bridge src/bridge
 
 test: ## Run the tests
 	go test ./...

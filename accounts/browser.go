@@ -77,6 +77,9 @@ func (s *Service) browserSession(ctx context.Context, secret string) (Session, A
 	if err == nil {
 		a, err = s.store.Account(ctx, session.Account)
 	}
+	if err == nil && a.Disabled {
+		err = ErrAccountNotFound
+	}
 	if errors.Is(err, ErrSessionNotFound) || errors.Is(err, ErrAccountNotFound) {
 		err = ErrBrowserSession
 	}

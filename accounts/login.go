@@ -101,7 +101,7 @@ func (s *Service) authenticate(ctx context.Context, at place, name, password str
 	if err != nil {
 		return Account{}, err
 	}
-	if !ok {
+	if !ok || a.Disabled {
 		return a, ErrCredentials
 	}
 	if stale {
@@ -149,6 +149,9 @@ func (s *Service) open(ctx context.Context, kind secretKind, at place, a Account
 	if err != nil && !errors.Is(err, ErrAccountNotFound) {
 		return Login{}, err
 	}
+	if current.Disabled {
+		return Login{}, errors.Join(ErrCredentials, s.end(context.WithoutCancel(ctx), session.ID))
+	}
 	if current.PasswordHash != a.PasswordHash {
 		ok, _, err := s.hasher.verify(ctx, at, password, current.PasswordHash)
 		if err != nil || !ok {
@@ -173,6 +176,9 @@ func (s *Service) Refresh(ctx context.Context, refreshToken string) (Login, erro
 	session, err := s.sessions.Session(ctx, id)
 	if err == nil {
 		a, err = s.store.Account(ctx, session.Account)
+	}
+	if err == nil && a.Disabled {
+		err = ErrAccountNotFound
 	}
 	switch {
 	case errors.Is(err, ErrSessionNotFound), errors.Is(err, ErrAccountNotFound):

@@ -66,12 +66,46 @@ func (m *Memory) UpdateAccount(ctx context.Context, name string, update func(*Ac
 	if !ok {
 		return ErrAccountNotFound.On("account", name)
 	}
-	kept := a.Name
+	kept := a
 	if err := update(&a); err != nil {
 		return err
 	}
-	a.Name = kept
+	a.Name, a.LastSignIn = kept.Name, kept.LastSignIn
 	m.accounts[FoldName(name)] = a
+	return nil
+}
+
+// ChangeAccount implements [Store].
+func (m *Memory) ChangeAccount(ctx context.Context, name string, change func(*Account, int) (Effect, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, ok := m.accounts[FoldName(name)]
+	if !ok {
+		return ErrAccountNotFound.On("account", name)
+	}
+	others := 0
+	for key, other := range m.accounts {
+		if key != FoldName(name) && other.Role == Admin && !other.Disabled {
+			others++
+		}
+	}
+	kept := a
+	effect, err := change(&a, others)
+	if err != nil {
+		return err
+	}
+	if effect == Removes {
+		m.remove(name)
+		return nil
+	}
+	a.Name, a.LastSignIn = kept.Name, kept.LastSignIn
+	m.accounts[FoldName(name)] = a
+	if effect == SignsOut {
+		m.endSessions(name, "", a.UpdatedAt)
+	}
 	return nil
 }
 
@@ -85,13 +119,17 @@ func (m *Memory) RemoveAccount(ctx context.Context, name string) error {
 	if _, ok := m.accounts[FoldName(name)]; !ok {
 		return ErrAccountNotFound.On("account", name)
 	}
+	m.remove(name)
+	return nil
+}
+
+func (m *Memory) remove(name string) {
 	delete(m.accounts, FoldName(name))
 	for id, s := range m.sessions {
 		if FoldName(s.Account) == FoldName(name) {
 			delete(m.sessions, id)
 		}
 	}
-	return nil
 }
 
 // Accounts implements [Store].
@@ -118,9 +156,12 @@ func (m *Memory) AddSession(ctx context.Context, s Session) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.accounts[FoldName(s.Account)]; !ok {
+	a, ok := m.accounts[FoldName(s.Account)]
+	if !ok {
 		return ErrAccountNotFound.On("account", s.Account)
 	}
+	a.LastSignIn = s.CreatedAt
+	m.accounts[FoldName(s.Account)] = a
 	s.RefreshHash = bytes.Clone(s.RefreshHash)
 	m.sessions[s.ID] = s
 	return nil
@@ -187,13 +228,17 @@ func (m *Memory) EndSessions(ctx context.Context, account, keep string, at time.
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.endSessions(account, keep, at)
+	return nil
+}
+
+func (m *Memory) endSessions(account, keep string, at time.Time) {
 	for id, s := range m.sessions {
 		if FoldName(s.Account) == FoldName(account) && id != keep && s.EndedAt.IsZero() {
 			s.EndedAt = at
 			m.sessions[id] = s
 		}
 	}
-	return nil
 }
 
 // RemoveSessions implements [SessionStore].

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/otkit/otkit/fault"
 	"golang.org/x/sync/singleflight"
@@ -53,6 +54,13 @@ func New(store Store, sessions SessionStore, opts Options) (*Service, error) {
 
 // Add adds an account. It returns [ErrInvalidAccount] naming each bad member, or [ErrAccountExists].
 func (s *Service) Add(ctx context.Context, name, password string, role Role) error {
+	_, err := s.Create(ctx, name, Change{Role: role, Password: password})
+	return err
+}
+
+// Create adds an account like Add, which may be disabled, and returns it without its password hash. Change.If is not called.
+func (s *Service) Create(ctx context.Context, name string, c Change) (Account, error) {
+	password, role := c.Password, c.Role
 	var fields []fault.Field
 	if !ValidName(name) {
 		fields = append(fields, fault.Field{Field: "username", Message: "must be 1 to 64 of the letters a to z, digits and ._@-"})
@@ -64,18 +72,20 @@ func (s *Service) Add(ctx context.Context, name, password string, role Role) err
 		fields = append(fields, f.Fields...)
 	}
 	if len(fields) > 0 {
-		return ErrInvalidAccount.Invalid(fields...)
+		return Account{}, ErrInvalidAccount.Invalid(fields...)
 	}
 	hash, err := s.hasher.hash(ctx, ours, password)
 	if err != nil {
-		return err
+		return Account{}, err
 	}
-	now := s.opts.Now().UTC()
-	if err := s.store.AddAccount(ctx, Account{Name: name, PasswordHash: hash, Role: role, CreatedAt: now, UpdatedAt: now}); err != nil {
-		return err
+	now := s.opts.Now().UTC().Truncate(time.Microsecond)
+	a := Account{Name: name, PasswordHash: hash, Role: role, Disabled: c.Disabled != nil && *c.Disabled, CreatedAt: now, UpdatedAt: now}
+	if err := s.store.AddAccount(ctx, a); err != nil {
+		return Account{}, err
 	}
 	s.opts.Logger.InfoContext(ctx, "account added", "account", name, "role", role)
-	return nil
+	a.PasswordHash = ""
+	return a, nil
 }
 
 var roleRule = fault.Field{Field: "role", Message: "must be Viewer, Operator or Admin"}

@@ -97,7 +97,7 @@ func (s *Service) fetchLive(ctx context.Context, id string, known *liveSession, 
 		kept.unchecked = true
 		kept.next = e.next
 		e = &kept
-	case !session.alive(now):
+	case !session.alive(now), a.Disabled:
 		e.err = ErrSessionEnded
 	default:
 		e.SessionInfo, e.expires = SessionInfo{Account: a.Name, Role: a.Role}, session.ExpiresAt

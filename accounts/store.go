@@ -29,9 +29,21 @@ type Account struct {
 	Name         string // unique without regard to case; 1..64 of letters, digits and ._@-
 	PasswordHash string // argon2id in PHC string form
 	Role         Role
+	Disabled     bool // nobody may log in, and no session goes on
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	LastSignIn   time.Time // zero before the first one; changing an account does not change it
 }
+
+// Effect is what a change of an account does to it and to its sessions.
+type Effect int
+
+// The effects.
+const (
+	Keep     Effect = iota // its sessions go on
+	SignsOut               // its sessions end, at the account's UpdatedAt
+	Removes                // the account and its sessions are removed
+)
 
 // Session is one login: it lives from login to logout or expiry, over any number of refreshes.
 type Session struct {
@@ -55,6 +67,10 @@ type Store interface {
 	// UpdateAccount changes an account in one step or returns ErrAccountNotFound. update may be called
 	// more than once; its error ends the call and is returned. Name cannot be changed.
 	UpdateAccount(ctx context.Context, name string, update func(*Account) error) error
+	// ChangeAccount changes or removes an account in one step with its sessions, or returns ErrAccountNotFound. change gets
+	// the account and the number of other accounts that are Admin and not disabled; no call changes that number meanwhile.
+	// change may be called more than once; its error ends the call and is returned. Name cannot be changed.
+	ChangeAccount(ctx context.Context, name string, change func(a *Account, otherAdmins int) (Effect, error)) error
 	// RemoveAccount removes an account and its sessions, or returns ErrAccountNotFound.
 	RemoveAccount(ctx context.Context, name string) error
 	// Accounts returns all accounts by name.
@@ -63,7 +79,7 @@ type Store interface {
 
 // SessionStore holds sessions. Safe for concurrent use.
 type SessionStore interface {
-	// AddSession stores a new session.
+	// AddSession stores a new session, and its CreatedAt as the LastSignIn of the account.
 	AddSession(ctx context.Context, s Session) error
 	// Session returns a session or ErrSessionNotFound.
 	Session(ctx context.Context, id string) (Session, error)

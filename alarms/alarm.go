@@ -27,14 +27,33 @@ type Occurrence struct {
 	Suppression Suppression // why it is omitted from lists and not annunciated; 0 if it is not suppressed
 
 	Labels map[string]string // shared, must not be changed; nil for none
+	Cause  Cause             // what raised it, or made it more severe
 
 	// Unjournaled reports that this state is not stored yet, because the store cannot be written. Code is 0 if the
 	// condition has none yet. See Service.ShowPending.
 	Unjournaled bool
 }
 
+// Cause is what raised an occurrence, as far as its source knows it.
+type Cause struct {
+	Tag          string `json:"tag,omitempty"`          // name of the tag; at most 512 characters
+	Rule         string `json:"rule,omitempty"`         // ID of the rule; at most 512 characters
+	Value        string `json:"value,omitempty"`        // of the tag then; at most 4096 characters
+	Limit        string `json:"limit,omitempty"`        // of the value, or of its distance from a setpoint or its change a second; at most 4096 characters
+	Instructions string `json:"instructions,omitempty"` // what the operator is to do; at most 4096 characters
+}
+
 // Acknowledged reports whether the occurrence is acknowledged.
 func (o *Occurrence) Acknowledged() bool { return !o.AcknowledgedAt.IsZero() }
+
+// State returns the state of the occurrence, with the precedence of [Condition.State]. An occurrence that has ended and is
+// acknowledged is StateNormal, whether or not it was suppressed.
+func (o *Occurrence) State() State {
+	if !o.Active && o.Acknowledged() {
+		return StateNormal
+	}
+	return (&Condition{Suppression: o.Suppression, Last: o}).State()
+}
 
 // Suppression is a set of reasons for which the occurrences of a condition are not annunciated; 0 if there is none.
 type Suppression uint8

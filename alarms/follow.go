@@ -120,6 +120,15 @@ func endOfJournal(ctx context.Context, store Store) (int64, error) {
 	return last, err
 }
 
+// End returns the sequence number of the last event that was published, which is behind those of other services by up to
+// Options.PollInterval, or that of the last stored one if none was published yet; 0 for none.
+func (s *Service) End(ctx context.Context) (int64, error) {
+	if seq := s.hub.last(); seq > 0 {
+		return seq, nil
+	}
+	return endOfJournal(ctx, s.store)
+}
+
 // follow publishes the events of other services until ctx ends.
 func (s *Service) follow(ctx context.Context) {
 	failing := false

@@ -26,8 +26,9 @@ type Alarm struct {
 	Severity   Severity
 	Latching   bool              // it stays active until Reset after the condition has returned to normal
 	Labels     map[string]string // at most 100; must not be changed afterwards
+	Cause      Cause             `json:",omitzero"`
 	At         time.Time         // when it began; zero or a future time means now
-	// Refresh makes an active occurrence take the message and the labels with these names, which is journaled as
+	// Refresh makes an active occurrence take the message, the cause and the labels with these names, which is journaled as
 	// [Updated]. Default: they do not change.
 	Refresh []string
 }
@@ -199,7 +200,7 @@ func (d *draft) raise(a *Alarm, c *Condition) EventKind {
 func (a *Alarm) occurrence(id string, c *Condition, began time.Time) *Occurrence {
 	return &Occurrence{
 		ID: id, Code: c.Code, Key: c.Key, Source: a.Source, SourceType: cmp.Or(a.SourceType, "Equipment"), Message: a.Message,
-		Severity: a.Severity, RaisedAt: began, Active: true, Latching: a.Latching, Suppression: c.Suppression, Labels: maps.Clone(a.Labels),
+		Severity: a.Severity, RaisedAt: began, Active: true, Latching: a.Latching, Suppression: c.Suppression, Labels: maps.Clone(a.Labels), Cause: a.Cause,
 	}
 }
 
@@ -223,7 +224,7 @@ func (d *draft) again(a *Alarm, c *Condition) (kind EventKind) {
 		d.event(Event{At: d.at(a.At), Kind: kind}, c, o)
 	}
 	if a.Severity > o.Severity {
-		o.Severity, o.Message = a.Severity, a.Message
+		o.Severity, o.Message, o.Cause = a.Severity, a.Message, a.Cause
 		kind = Escalated
 		d.event(Event{At: d.at(a.At), Kind: kind}, c, o)
 	}
@@ -234,7 +235,7 @@ func (d *draft) again(a *Alarm, c *Condition) (kind EventKind) {
 	return kind
 }
 
-// refresh sets the message and some labels to those of an alarm, and reports whether they are different.
+// refresh sets the message, the cause and some labels to those of an alarm, and reports whether they are different.
 func (o *Occurrence) refresh(a *Alarm) bool {
 	labels := maps.Clone(o.Labels)
 	if labels == nil {
@@ -247,10 +248,10 @@ func (o *Occurrence) refresh(a *Alarm) bool {
 			delete(labels, name)
 		}
 	}
-	if o.Message == a.Message && maps.Equal(labels, o.Labels) {
+	if o.Message == a.Message && maps.Equal(labels, o.Labels) && o.Cause == a.Cause {
 		return false
 	}
-	o.Message, o.Labels = a.Message, labels
+	o.Message, o.Labels, o.Cause = a.Message, labels, a.Cause
 	return true
 }
 
@@ -383,7 +384,9 @@ func (a *Alarm) faults(prefix string, bad []fault.Field) []fault.Field {
 	for _, s := range []struct {
 		name, text  string
 		least, most int
-	}{{"key", a.Key, 1, maxKey}, {"source", a.Source, 1, maxKey}, {"sourceType", a.SourceType, 0, maxType}, {"message", a.Message, 0, limits.MaxMessage}} {
+	}{{"key", a.Key, 1, maxKey}, {"source", a.Source, 1, maxKey}, {"sourceType", a.SourceType, 0, maxType}, {"message", a.Message, 0, limits.MaxMessage},
+		{"cause.tag", a.Cause.Tag, 0, maxKey}, {"cause.rule", a.Cause.Rule, 0, maxKey}, {"cause.value", a.Cause.Value, 0, limits.MaxMessage},
+		{"cause.limit", a.Cause.Limit, 0, limits.MaxMessage}, {"cause.instructions", a.Cause.Instructions, 0, limits.MaxMessage}} {
 		if msg := limits.Violation(s.text, s.least, s.most); msg != "" {
 			bad = append(bad, fault.Field{Field: prefix + s.name, Message: msg})
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/bridgeapi"
 	"github.com/otkit/otkit/transport/bridgeapi/bridgepart"
+	"github.com/otkit/otkit/transport/console"
 	"github.com/otkit/otkit/transport/server"
 )
 
@@ -107,7 +108,11 @@ func (b *Bridge) parts(ctx context.Context) (list []server.Part, err error) {
 	if err := b.newPart(); err != nil {
 		return append(list, server.Part{Name: "bridge", Close: b.host.Close}), err
 	}
-	return append(list, b.part.Part(), b.own()), nil
+	page, err := console.New(console.BridgeAssets())
+	if err != nil {
+		return append(list, b.part.Part()), err
+	}
+	return append(list, b.part.Part(), b.own(), page.Part()), nil
 }
 
 // withoutRoutes leaves out what the bridge serves at paths of its own.

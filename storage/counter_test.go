@@ -101,8 +101,10 @@ func sameRows(t *testing.T, archive string, db *storetest.DB) {
 
 // since are the columns that tables have had since, and their values in rows of before, as a backup has them.
 var since = map[string]struct{ columns, values string }{
+	"state/accounts.jsonl":          {`,{"name":"disabled","type":"int"},{"name":"last_sign_in_us","type":"int"}]`, `,0,null]`},
 	"state/sessions.jsonl":          {`,{"name":"address","type":"text"},{"name":"created_us","type":"int"},{"name":"refreshed_us","type":"int"}]`, `,"",null,null]`},
 	"state/aas_documents.jsonl":     {`,{"name":"size","type":"int"}]`, `,0]`},
+	"state/alarm_occurrences.jsonl": {`,{"name":"cause","type":"text"}]`, `,""]`},
 	"state/alarm_resolutions.jsonl": {`,{"name":"recorded_by","type":"text"}]`, `,""]`},
 	"state/alert_silences.jsonl":    {`,{"name":"recorded_by","type":"text"}]`, `,""]`},
 }

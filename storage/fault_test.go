@@ -182,7 +182,11 @@ func TestMigrationKeepsWhatAnEarlierVersionStored(t *testing.T) {
 			open := storetest.Must(fresh())
 			db := storetest.Before(t, fresh, 1, 1)
 			anna := accounts.Account{Name: "Anna", PasswordHash: "x", Role: accounts.Viewer, CreatedAt: storetest.When, UpdatedAt: storetest.When}
-			require.NoError(t, db.Accounts().AddAccount(t.Context(), anna))
+			require.NoError(t, db.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
+				_, err := tx.Exec(ctx, `INSERT INTO accounts (name_key, name, password_hash, role, created_us, updated_us)
+					VALUES ('anna', ?, ?, ?, ?, ?)`, anna.Name, anna.PasswordHash, string(anna.Role), storetest.When.UnixMicro(), storetest.When.UnixMicro())
+				return err
+			}))
 			require.Error(t, db.Writes().Put(t.Context(), []tags.Write{storetest.OneWrite(1)}), "version 1 has no writes")
 			require.NoError(t, db.Close())
 
@@ -256,6 +260,13 @@ func archiveOf(t *testing.T, version int, tables ...string) []byte {
 	db := storetest.OnSQLite(t)(t, storage.Options{})
 	require.NoError(t, db.Accounts().AddAccount(t.Context(), accounts.Account{Name: "anna"}))
 	require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{storetest.OneWrite(1)}))
+	require.NoError(t, db.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
+		_, err := tx.Exec(ctx, "ALTER TABLE accounts DROP COLUMN disabled")
+		if err == nil {
+			_, err = tx.Exec(ctx, "ALTER TABLE accounts DROP COLUMN last_sign_in_us")
+		}
+		return err
+	}))
 	archive := backupOf(t, db, storage.BackupOptions{})
 
 	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))

@@ -268,9 +268,11 @@ func (e *Engine) handOver(r *runner) {
 			}
 			en.belongTo(r)
 			reason := ReasonWaiting
-			if err := refused[en]; err != nil {
+			if f, ok := refused[en]; ok && f.of == en.tag.Load() {
 				reason = ReasonConfig
-				e.unusable.set(en, err)
+				e.unusable.set(en, f.err)
+			} else {
+				e.unusable.remove(en)
 			}
 			if c, told := en.degrade(Bad, reason, e.now()); told {
 				changes = append(changes, c)

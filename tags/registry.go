@@ -39,22 +39,33 @@ func (e *Engine) DefineUnusable(t Tag) error {
 	if err := validateAll([]Tag{t}, func(string) PointValidator { return nil }); err != nil {
 		return err
 	}
-	c := e.addressChecker(t.Driver)
-	if err := e.define([]Tag{t}); err != nil || c == nil {
+	if err := e.define([]Tag{t}); err != nil {
 		return err
-	}
-	refused := guard(func() error { return c.ValidatePoint(t.point()) })
-	if refused == nil {
-		return nil
 	}
 	en, err := e.find(t.Name)
 	if err != nil {
 		return err
 	}
-	e.unusable.set(en, refused)
-	if change, told := en.degrade(Bad, ReasonConfig, e.now()); told {
-		e.notify([]Change{change})
+	e.mu.RLock()
+	r := e.runners[t.Driver]
+	e.mu.RUnlock()
+	if r == nil {
+		return nil
 	}
+	refused, ok := r.refusals([]*entry{en})[en]
+	if !ok {
+		return nil
+	}
+	var changes []Change
+	e.mu.RLock()
+	if e.runners[t.Driver] == r && en.tag.Load() == refused.of && !en.gone.Load() { // still as it was asked for
+		e.unusable.set(en, refused.err)
+		if c, told := en.degrade(Bad, ReasonConfig, e.now()); told {
+			changes = append(changes, c)
+		}
+	}
+	e.mu.RUnlock()
+	e.notify(changes)
 	return nil
 }
 

@@ -281,7 +281,7 @@ func (r *runner) degradeAll(reason Reason) (changes []Change) {
 		if en.tag.Load().Driver != r.id { // moved to another driver after this one was removed
 			continue
 		}
-		if c, told := en.degrade(Bad, reason, now); told {
+		if c, told := r.engine.unusable.degradeOther(en, reason, now); told {
 			changes = append(changes, c)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // UnusableTag is a tag whose driver runs and refuses its address.
@@ -34,6 +35,20 @@ func (u *unusable) remove(en *entry) {
 	delete(u.all, en)
 }
 
+// degradeOther makes a tag Bad unless its driver refuses it: its ConfigError outlasts a lost connection. It asks with the lock of the entry held, so
+// that whoever refuses the tag meanwhile has the last word.
+func (u *unusable) degradeOther(en *entry, reason Reason, now time.Time) (Change, bool) {
+	en.mu.Lock()
+	defer en.mu.Unlock()
+	u.mu.Lock()
+	_, refused := u.all[en]
+	u.mu.Unlock()
+	if refused {
+		return Change{}, false
+	}
+	return en.lowerTo(Bad, reason, now)
+}
+
 // Unusable returns the tags whose drivers run and refuse their addresses, by name. They are Bad with reason ConfigError.
 func (e *Engine) Unusable() []UnusableTag {
 	e.unusable.mu.Lock()
@@ -46,13 +61,19 @@ func (e *Engine) Unusable() []UnusableTag {
 	return list
 }
 
+// addressRefusal is why a driver refuses the address of a definition.
+type addressRefusal struct {
+	of  *Tag
+	err error
+}
+
 // refusals returns why a driver refuses the addresses of those of its tags that it does.
-func (r *runner) refusals(part []*entry) map[*entry]error {
+func (r *runner) refusals(part []*entry) map[*entry]addressRefusal {
 	c, ok := r.driver.(PointValidator)
 	if !ok {
 		return nil
 	}
-	var found map[*entry]error
+	var found map[*entry]addressRefusal
 	for _, en := range part {
 		t := en.tag.Load()
 		if t.Driver != r.id {
@@ -60,9 +81,9 @@ func (r *runner) refusals(part []*entry) map[*entry]error {
 		}
 		if err := guard(func() error { return c.ValidatePoint(t.point()) }); err != nil {
 			if found == nil {
-				found = make(map[*entry]error)
+				found = make(map[*entry]addressRefusal)
 			}
-			found[en] = err
+			found[en] = addressRefusal{t, err}
 		}
 	}
 	return found

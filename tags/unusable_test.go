@@ -3,6 +3,7 @@ package tags_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -85,4 +86,26 @@ func TestUnusableTagsAreToldAndBad(t *testing.T) {
 	require.Equal(t, []string{"fine", "good"}, names())
 	require.NoError(t, e.DefineUnusable(tags.Tag{Name: "fine", Driver: "other", Address: "a1", DataType: tags.Int}))
 	require.Equal(t, []string{"good"}, names(), "it has moved to a driver that is not there")
+}
+
+// offline is picky without a device.
+type offline struct{ picky }
+
+func (offline) Connect(context.Context) error { return errDevice }
+
+// That a device does not answer does not hide that an address is wrong: who brings the device back would look for it in vain.
+func TestAConfigErrorOutlastsALostConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEngine(t, tags.Options{})
+		wrong := tags.Tag{Name: "wrong", Driver: "d", Address: "b1", DataType: tags.Int}
+		require.NoError(t, e.DefineTags(wrong, tags.Tag{Name: "right", Driver: "d", Address: "a1", DataType: tags.Int}))
+		require.NoError(t, e.AddDriver("d", offline{picky{'a'}}, tags.DriverOptions{}))
+		after(time.Minute)
+		requireSample(t, e, "wrong", tags.Value{}, tags.Bad, tags.ReasonConfig)
+		requireSample(t, e, "right", tags.Value{}, tags.Bad, tags.ReasonNotConnected)
+		wrong.Address = "a2"
+		require.NoError(t, e.DefineTags(wrong))
+		after(time.Minute)
+		requireSample(t, e, "wrong", tags.Value{}, tags.Bad, tags.ReasonNotConnected)
+	})
 }

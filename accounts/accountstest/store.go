@@ -29,6 +29,8 @@ func TestStore(t *testing.T, newStore func(testing.TB) Store) {
 		{"a name cannot be changed", testNameIsFixed},
 		{"accounts are listed by name", testAccountsByName},
 		{"removing an account removes its sessions", testRemoveAccount},
+		{"a change of an account ends its sessions in the same step", testChangeAccount},
+		{"of the admins who are removed simultaneously one is left", testOneAdminIsLeft},
 		{"a session comes back as it was stored", testSessionRoundTrip},
 		{"a session needs its account", testSessionNeedsAccount},
 		{"an unknown session is not found", testUnknownSession},

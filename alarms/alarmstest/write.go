@@ -49,6 +49,7 @@ func testRoundTrip(t *testing.T, s *store) {
 		o.ReturnedAt, o.ClearedAt, o.AcknowledgedAt = at.Add(time.Microsecond), at.Add(2*time.Hour), at.Add(time.Hour)
 		o.AcknowledgedBy, o.Comment, o.Active = "anna", "seen", false
 		o.Labels = map[string]string{"line": "3", "": "empty name", "größe": "温度"}
+		o.Cause = alarms.Cause{Tag: "Line-3/温度", Rule: "r1", Value: "91.5", Limit: "80", Instructions: "Close \"V-1\".\nCall <the> shift."}
 	}, "full")[0]
 	plain := s.raise(t, at.In(time.FixedZone("", 9*3600)), nil, "plain")[0]
 	same(t, full, s.stored(t, full.ID), "Occurrence")

@@ -339,8 +339,20 @@ func (r *Service) endRemoved(e *evaluation, at time.Time) {
 func (e *evaluation) alarm(at time.Time) alarms.Signal {
 	return alarms.Signal{At: at, Raise: &alarms.Alarm{
 		Key: e.rule.Key(), ID: uuid.Must(uuid.NewV7()).String(), Source: e.rule.Tag, SourceType: "Sensor", Message: e.text(), Severity: e.rule.Severity,
-		Latching: e.rule.Latching, Labels: e.labels, At: at,
+		Latching: e.rule.Latching, Labels: e.labels, At: at, Cause: e.cause(),
 	}}
+}
+
+// cause returns what raises the alarm.
+func (e *evaluation) cause() alarms.Cause {
+	c := alarms.Cause{Tag: e.rule.Tag, Rule: e.rule.ID, Instructions: e.rule.Instructions}
+	if !e.rule.ofQuality() {
+		c.Value = limits.Clip(e.tag.value.String())
+	}
+	if e.rule.numeric() {
+		c.Limit = number(e.rule.Limit)
+	}
+	return c
 }
 
 // text returns the message with its placeholders replaced.

@@ -14,23 +14,24 @@ import (
 
 // ruleJSON is the JSON form of a Rule. Times are in milliseconds.
 type ruleJSON struct {
-	ID          string           `json:"id"`
-	Name        string           `json:"name"`
-	Tag         string           `json:"tagName"`
-	Kind        Kind             `json:"kind"`
-	Limit       *float64         `json:"limit,omitempty"`
-	Setpoint    *float64         `json:"setpoint,omitempty"`
-	SetpointTag string           `json:"setpointTag,omitempty"`
-	States      []string         `json:"states,omitempty"`
-	WindowMs    int64            `json:"windowMs,omitempty"`
-	Deadband    float64          `json:"deadband,omitempty"`
-	OnDelayMs   int64            `json:"onDelayMs,omitempty"`
-	OffDelayMs  int64            `json:"offDelayMs,omitempty"`
-	Latching    bool             `json:"latching,omitempty"`
-	Severity    *alarms.Severity `json:"severity"`
-	Message     string           `json:"message,omitempty"`
-	Group       string           `json:"group,omitempty"`
-	Enabled     *bool            `json:"enabled"`
+	ID           string           `json:"id"`
+	Name         string           `json:"name"`
+	Tag          string           `json:"tagName"`
+	Kind         Kind             `json:"kind"`
+	Limit        *float64         `json:"limit,omitempty"`
+	Setpoint     *float64         `json:"setpoint,omitempty"`
+	SetpointTag  string           `json:"setpointTag,omitempty"`
+	States       []string         `json:"states,omitempty"`
+	WindowMs     int64            `json:"windowMs,omitempty"`
+	Deadband     float64          `json:"deadband,omitempty"`
+	OnDelayMs    int64            `json:"onDelayMs,omitempty"`
+	OffDelayMs   int64            `json:"offDelayMs,omitempty"`
+	Latching     bool             `json:"latching,omitempty"`
+	Severity     *alarms.Severity `json:"severity"`
+	Message      string           `json:"message,omitempty"`
+	Instructions string           `json:"instructions,omitempty"`
+	Group        string           `json:"group,omitempty"`
+	Enabled      *bool            `json:"enabled"`
 }
 
 // MarshalJSON returns the JSON form. Times are whole milliseconds: windowMs, onDelayMs and offDelayMs.
@@ -39,7 +40,7 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 		ID: r.ID, Name: r.Name, Tag: r.Tag, Kind: r.Kind, Limit: limitJSON(&r), Setpoint: setpointJSON(&r), SetpointTag: r.SetpointTag,
 		States: r.States, WindowMs: r.Window.Milliseconds(), Deadband: r.Deadband, OnDelayMs: r.OnDelay.Milliseconds(),
 		OffDelayMs: r.OffDelay.Milliseconds(), Latching: r.Latching, Severity: &r.Severity, Message: r.Message,
-		Group: r.Group, Enabled: &r.Enabled,
+		Instructions: r.Instructions, Group: r.Group, Enabled: &r.Enabled,
 	})
 }
 
@@ -144,7 +145,7 @@ func (r *Rule) read(data []byte) (ruleJSON, error) {
 	got := Rule{
 		ID: j.ID, Name: j.Name, Tag: j.Tag, Kind: j.Kind, SetpointTag: j.SetpointTag,
 		States: j.States, Deadband: j.Deadband, Latching: j.Latching, Message: j.Message,
-		Group: j.Group, Enabled: j.Enabled == nil || *j.Enabled,
+		Instructions: j.Instructions, Group: j.Group, Enabled: j.Enabled == nil || *j.Enabled,
 	}
 	if j.Setpoint != nil {
 		got.Setpoint = *j.Setpoint

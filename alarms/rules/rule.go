@@ -58,8 +58,10 @@ type Rule struct {
 	// Message is the text of the alarm, with the placeholders {name}, {tag}, {kind}, {value}, {unit}, {limit} and
 	// {setpoint}; {{ and }} are braces. Default: the name and a text for the kind.
 	Message string
-	Group   string // becomes the label "group"; at most 256 characters
-	Enabled bool   // only enabled rules are evaluated
+	// Instructions tell the operator what to do about the alarm; at most 4096 characters.
+	Instructions string
+	Group        string // becomes the label "group"; at most 256 characters
+	Enabled      bool   // only enabled rules are evaluated
 
 	// Unreadable reports that the stored rule cannot be read. It is not evaluated, and can be removed.
 	Unreadable bool
@@ -119,6 +121,7 @@ func (r *Rule) Validate() error {
 	}{
 		{"name", r.Name, 0, maxText}, {"tagName", r.Tag, 1, maxText}, {"setpointTag", r.SetpointTag, 0, maxText},
 		{"group", r.Group, 0, maxText}, {"message", r.Message, 0, limits.MaxMessage},
+		{"instructions", r.Instructions, 0, limits.MaxMessage},
 	} {
 		if msg := limits.Violation(s.text, s.least, s.most); msg != "" {
 			add(s.name, "%s", msg)

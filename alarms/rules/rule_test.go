@@ -77,12 +77,12 @@ func TestRuleValidation(t *testing.T) {
 
 func TestRuleJSON(t *testing.T) {
 	r := rule(rules.RateOfChange, func(r *rules.Rule) {
-		r.Name, r.Limit, r.Window, r.OnDelay, r.Latching, r.Group = "too quick", 0.5, time.Minute, 1500*time.Millisecond, true, "1"
+		r.Name, r.Limit, r.Window, r.OnDelay, r.Latching, r.Instructions, r.Group = "too quick", 0.5, time.Minute, 1500*time.Millisecond, true, "Wait.", "1"
 	})
 	text, err := json.Marshal(r)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"id":"r","name":"too quick","tagName":"t","kind":"RateOfChange","limit":0.5,"windowMs":60000,"onDelayMs":1500,
-		"latching":true,"severity":"Error","group":"1","enabled":true}`, string(text))
+		"latching":true,"severity":"Error","instructions":"Wait.","group":"1","enabled":true}`, string(text))
 	var got rules.Rule
 	require.NoError(t, json.Unmarshal(text, &got))
 	require.Equal(t, r, got)

@@ -126,6 +126,7 @@ func TestLimits(t *testing.T) {
 func TestAlarmOfARule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, rule(rules.High, func(r *rules.Rule) {
+			r.Instructions = "Open V-1."
 			r.Name, r.Group, r.Message = "too hot", "2", "{{{name}}}: {tag} {value} {unit} > {limit} ({kind})"
 		}))
 		defer p.stop()
@@ -137,6 +138,10 @@ func TestAlarmOfARule(t *testing.T) {
 		require.Equal(t, "Sensor", o.SourceType)
 		require.Equal(t, alarms.Error, o.Severity)
 		require.Equal(t, map[string]string{"ruleId": "r", "group": "2"}, o.Labels)
+		require.Equal(t, alarms.Cause{Tag: "t", Rule: "r", Value: "80.5", Limit: "80", Instructions: "Open V-1."}, o.Cause)
+		require.Equal(t, alarms.StateUnacknowledged, o.State())
+		p.set(99)
+		require.Equal(t, "80.5", p.active().Cause.Value, "the value is the one that raised it")
 		require.True(t, time.Now().Equal(o.RaisedAt))
 	})
 }

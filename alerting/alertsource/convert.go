@@ -261,5 +261,6 @@ func (a *alert) alarm(silence string) *alarms.Alarm {
 	return &alarms.Alarm{
 		Key: a.key.Alarm, Source: canon.Cut(a.source, alarmSource), SourceType: canon.Cut(a.sourceType, alarmType),
 		Message: canon.Cut(a.title, alarmText), Severity: a.severity, Labels: labels, At: a.key.At,
+		Cause: alarms.Cause{Instructions: canon.Cut(firstNonBlank(a.annotations["instructions"], a.annotations["runbook"], a.annotations["runbook_url"]), alarmText)},
 	}
 }

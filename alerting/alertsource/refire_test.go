@@ -135,6 +135,7 @@ func TestWebhookChangedAnnotation(t *testing.T) {
 	}
 	require.Equal(t, "Pump is far too hot", now().Message)
 	require.Equal(t, "150 °C", now().Labels["description"])
+	require.Equal(t, "http://wiki/pump", now().Cause.Instructions)
 	require.False(t, now().AcknowledgedAt.IsZero(), "it is the same alarm")
 	require.Equal(t, "Pump is far too hot", r.events(t)[2].Occurrence.Message)
 	rec, err := r.store.Record(t.Context(), r.records(t)[0].ID)

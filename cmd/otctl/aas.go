@@ -68,14 +68,14 @@ func (c *cli) showShell(ctx context.Context, id string, withSubmodels bool) erro
 	if err != nil {
 		return err
 	}
-	s, raw, err := get[aas.Shell](conn.GetShell(ctx, id, nil)) //nolint:bodyclose // get closes it
+	s, raw, err := get[aas.Shell](conn.GetShell(ctx, id, nil))
 	if err != nil {
 		return err
 	}
 	if c.output == "json" && !withSubmodels {
 		return c.json(raw)
 	}
-	parts, raw, err := get[shellParts](conn.ListShellSubmodels(ctx, id)) //nolint:bodyclose // get closes it
+	parts, raw, err := get[shellParts](conn.ListShellSubmodels(ctx, id))
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (c *cli) importShells(ctx context.Context, path, kind string, query url.Val
 	if err != nil {
 		return err
 	}
-	r, raw, err := change[importReport](conn.send(withSilence(ctx, bulkSilence), http.MethodPost, "/upload", query, nil, body)) //nolint:bodyclose // change closes it
+	r, raw, err := change[importReport](conn.send(withSilence(ctx, bulkSilence), http.MethodPost, "/upload", query, nil, body))
 	body.show.end()
 	if err != nil {
 		return err

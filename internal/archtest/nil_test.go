@@ -204,6 +204,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"bridgehost.New", "DataDir", func() (any, error) { return bridgehost.New(ctx, bridgehost.Options{}) }},
 		{"console.New", "files", func() (any, error) { return console.New(nil) }},
 		{"hubs.NewDashboard", "hub", func() (any, error) { return hubs.NewDashboard(nil, service, quiet, hubs.DashboardOptions{}) }},
+		{"hubs.NewConsole", "tags", func() (any, error) { return hubs.NewConsole(nil, service, hubs.ConsoleOptions{}) }},
 		{"hubs.NewDemo", "hub", func() (any, error) { return hubs.NewDemo(nil, service) }},
 		{"hubspart.New", "tags", func() (any, error) { return hubspart.New(ctx, nil, nil, nil, nil, nil, hubspart.Options{}) }},
 		{"middleware.NewServer", "handler", func() (any, error) { return middleware.NewServer(nil, middleware.ServerOptions{}) }},

@@ -68,6 +68,9 @@ func TestPumpGoesOnAfterItsPast(t *testing.T) {
 		for _, f := range failures {
 			require.Greater(t, read(f.Start.Add(-time.Minute)), 3., "%s is worn", f.ID)
 			require.Zero(t, read(f.Start.Add(time.Minute)), "%s: down", f.ID)
+			if f.End.IsZero() { // its repair is not done yet
+				continue
+			}
 			if _, down := p.damage(seal, f.End); !down {
 				if _, down = p.damage(bearing, f.End); !down {
 					require.Positive(t, read(f.End), f.ID)

@@ -15,7 +15,7 @@ import (
 const recordPrefix = "demo-"
 
 // addPumpRecords stores the failures and replacements of pumps that are later than those of an earlier call, up to now. Those that were
-// deleted since are not added again. A failure is stored when it begins, with the time at which its repair will be done.
+// deleted since are not added again. A failure is stored when it begins; only the replacement tells then when its repair is done.
 func addPumpRecords(ctx context.Context, list []pump, store predictive.RecordStore, now time.Time) (added int, err error) {
 	for _, p := range list {
 		q := predictive.RecordQuery{EquipmentID: p.id()}
@@ -71,8 +71,12 @@ func (p pump) records(from, to time.Time) (failures []predictive.Failure, replac
 				reason = predictive.ReasonFailure
 			}
 			if e.failed && !e.at.Before(from) {
-				failures = append(failures, predictive.Failure{ID: id, EquipmentID: p.id(), Component: w.component, Code: w.code,
-					Source: predictive.SourceManual, Start: e.at, Noticed: e.at, End: e.repaired})
+				f := predictive.Failure{ID: id, EquipmentID: p.id(), Component: w.component, Code: w.code,
+					Source: predictive.SourceManual, Start: e.at, Noticed: e.at}
+				if !e.repaired.After(to) { // the service takes no time of the future
+					f.End = e.repaired
+				}
+				failures = append(failures, f)
 			}
 			if !e.repaired.After(to) {
 				replacements = append(replacements, predictive.Replacement{ID: id, EquipmentID: p.id(), Component: w.component, At: e.repaired,

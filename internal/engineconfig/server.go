@@ -40,7 +40,7 @@ type RateLimit struct {
 
 // Hubs limits the connections to hubs.
 type Hubs struct {
-	MaxPerAccount int `key:"maxPerAccount" default:"100" rule:"1..|-1 for no limit" doc:"Connections of one account to each of /hubs/alarms and /hubs/demo."`
+	MaxPerAccount int `key:"maxPerAccount" default:"100" rule:"1..|-1 for no limit" doc:"Connections of one account to each of /hubs/alarms, /hubs/console and /hubs/demo."`
 	MaxPerAddress int `key:"maxPerAddress" default:"1000" rule:"1..|-1 for no limit" doc:"Connections of one address (of one IPv6 /64) to each hub."`
 }
 

@@ -42,6 +42,9 @@ func (s *Store) AddSession(ctx context.Context, v accounts.Session) error {
 		if _, err := readAccount(ctx, tx, v.Account); err != nil {
 			return err
 		}
+		if _, err := tx.Exec(ctx, "UPDATE accounts SET last_sign_in_us = ? WHERE name_key = ?", storage.Timestamp(v.CreatedAt), nameKey(v.Account)); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, "INSERT INTO sessions (account_key, "+sessionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			nameKey(v.Account), v.ID, v.Account, orEmpty(v.RefreshHash), storage.Text(v.Address), storage.Timestamp(v.CreatedAt),
 			storage.Timestamp(v.RefreshedAt), storage.Timestamp(v.ExpiresAt), storage.Timestamp(v.EndedAt))
@@ -96,10 +99,14 @@ func (s *Store) Sessions(ctx context.Context, account string) (all []accounts.Se
 // EndSessions implements [accounts.SessionStore]. It may use all of the reserve of a full disk.
 func (s *Store) EndSessions(ctx context.Context, account, keep string, at time.Time) error {
 	return s.set.UpdateVital(ctx, "sessions.end", func(ctx context.Context, tx *storage.Tx) error {
-		_, err := tx.Exec(ctx, "UPDATE sessions SET ended_us = ? WHERE account_key = ? AND id <> ? AND ended_us IS NULL",
-			storage.Timestamp(at), nameKey(account), keep)
-		return err
+		return endSessions(ctx, tx, account, keep, at)
 	})
+}
+
+func endSessions(ctx context.Context, tx *storage.Tx, account, keep string, at time.Time) error {
+	_, err := tx.Exec(ctx, "UPDATE sessions SET ended_us = ? WHERE account_key = ? AND id <> ? AND ended_us IS NULL",
+		storage.Timestamp(at), nameKey(account), keep)
+	return err
 }
 
 // RemoveSessions implements [accounts.SessionStore]. It may use all of the reserve of a full disk.

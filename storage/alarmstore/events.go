@@ -29,6 +29,7 @@ type snapshot struct {
 	Active         bool              `json:"active,omitempty"`
 	Latching       bool              `json:"latching,omitempty"`
 	Suppression    uint8             `json:"withheld,omitempty"`
+	Cause          alarms.Cause      `json:"cause,omitzero"`
 	Labels         map[string]string `json:"labels,omitempty"`
 }
 
@@ -52,7 +53,7 @@ func writeSnapshot(o *alarms.Occurrence) ([]byte, error) {
 		Seq: o.Seq, ID: o.ID, Code: o.Code, Key: o.Key, Source: o.Source, SourceType: o.SourceType, Message: o.Message,
 		Severity: uint8(o.Severity), Raised: micros(o.RaisedAt), Returned: micros(o.ReturnedAt), Cleared: micros(o.ClearedAt),
 		Acknowledged: micros(o.AcknowledgedAt), AcknowledgedBy: o.AcknowledgedBy, Comment: o.Comment, Active: o.Active,
-		Latching: o.Latching, Suppression: uint8(o.Suppression),
+		Latching: o.Latching, Suppression: uint8(o.Suppression), Cause: o.Cause,
 	})
 	if err != nil || len(o.Labels) == 0 {
 		return text, err
@@ -70,7 +71,7 @@ func readSnapshot(text []byte) (alarms.Occurrence, error) {
 		Seq: s.Seq, ID: s.ID, Code: s.Code, Key: s.Key, Source: s.Source, SourceType: s.SourceType, Message: s.Message,
 		Severity: alarms.Severity(s.Severity), RaisedAt: ofMicros(s.Raised), ReturnedAt: ofMicros(s.Returned),
 		ClearedAt: ofMicros(s.Cleared), AcknowledgedAt: ofMicros(s.Acknowledged), AcknowledgedBy: s.AcknowledgedBy,
-		Comment: s.Comment, Active: s.Active, Latching: s.Latching, Suppression: alarms.Suppression(s.Suppression), Labels: s.Labels,
+		Comment: s.Comment, Active: s.Active, Latching: s.Latching, Suppression: alarms.Suppression(s.Suppression), Cause: s.Cause, Labels: s.Labels,
 	}, nil
 }
 

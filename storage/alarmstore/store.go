@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"encoding/json"
 	"sync"
 	"sync/atomic"
 
@@ -68,18 +69,23 @@ func New(db *storage.DB) (*Store, error) {
 
 const selectOccurrence = `SELECT o.seq, o.id, o.code, c.alarm_key, o.source, o.source_type, o.message, o.severity,
 	o.raised_us, o.returned_us, o.cleared_us, o.acknowledged_us, o.acknowledged_by, o.comment, o.active, o.latching,
-	o.withheld, o.labels FROM alarm_occurrences o JOIN alarm_conditions c ON c.code = o.code `
+	o.withheld, o.cause, o.labels FROM alarm_occurrences o JOIN alarm_conditions c ON c.code = o.code `
 
 func scanOccurrence(row storage.Scanner) (*alarms.Occurrence, error) {
 	var (
-		o      alarms.Occurrence
-		labels string
+		o             alarms.Occurrence
+		cause, labels string
 	)
 	err := row.Scan(&o.Seq, &o.ID, &o.Code, &o.Key, &o.Source, &o.SourceType, &o.Message, &o.Severity,
 		(*storage.Timestamp)(&o.RaisedAt), (*storage.Timestamp)(&o.ReturnedAt), (*storage.Timestamp)(&o.ClearedAt), (*storage.Timestamp)(&o.AcknowledgedAt),
-		&o.AcknowledgedBy, &o.Comment, &o.Active, &o.Latching, &o.Suppression, &labels)
+		&o.AcknowledgedBy, &o.Comment, &o.Active, &o.Latching, &o.Suppression, &cause, &labels)
 	if err != nil {
 		return nil, err
+	}
+	if cause != "" {
+		if err := json.Unmarshal([]byte(cause), &o.Cause); err != nil {
+			return nil, storage.ErrCorrupt.On("alarm", o.ID).Wrap(err)
+		}
 	}
 	if o.Labels, err = search.ReadLabels(labels); err != nil {
 		return nil, storage.ErrCorrupt.On("alarm", o.ID).Wrap(err)

@@ -3,6 +3,7 @@ package alarmstore
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/storage"
@@ -137,17 +138,29 @@ func putOccurrences(ctx context.Context, tx *storage.Tx, list []*alarms.Occurren
 		if err != nil {
 			return err
 		}
+		cause, err := writeCause(o.Cause)
+		if err != nil {
+			return err
+		}
 		rows[i] = []any{o.Seq, o.ID, o.Code, storage.Text(o.Source), storage.Text(o.SourceType), storage.Text(o.Message), int64(o.Severity),
 			storage.Timestamp(o.RaisedAt), storage.Timestamp(o.ReturnedAt), storage.Timestamp(o.ClearedAt), storage.Timestamp(o.AcknowledgedAt), storage.Text(o.AcknowledgedBy),
-			storage.Text(o.Comment), o.Active, o.Latching, int64(o.Suppression), labels}
+			storage.Text(o.Comment), o.Active, o.Latching, int64(o.Suppression), labels, cause}
 	}
 	return putNew(ctx, tx, `INSERT INTO alarm_occurrences (seq, id, code, source, source_type, message, severity, raised_us,
-		returned_us, cleared_us, acknowledged_us, acknowledged_by, comment, active, latching, withheld, labels) VALUES`, rows, last,
+		returned_us, cleared_us, acknowledged_us, acknowledged_by, comment, active, latching, withheld, labels, cause) VALUES`, rows, last,
 		`ON CONFLICT (seq) DO UPDATE SET source = excluded.source, source_type = excluded.source_type,
 		message = excluded.message, severity = excluded.severity, raised_us = excluded.raised_us,
 		returned_us = excluded.returned_us, cleared_us = excluded.cleared_us, acknowledged_us = excluded.acknowledged_us,
 		acknowledged_by = excluded.acknowledged_by, comment = excluded.comment, active = excluded.active,
-		latching = excluded.latching, withheld = excluded.withheld, labels = excluded.labels`)
+		latching = excluded.latching, withheld = excluded.withheld, labels = excluded.labels, cause = excluded.cause`)
+}
+
+func writeCause(c alarms.Cause) (string, error) {
+	if c == (alarms.Cause{}) {
+		return "", nil
+	}
+	text, err := json.Marshal(c)
+	return string(text), err
 }
 
 const selectCondition = "SELECT code, alarm_key, withheld, shelved_until_us, shelved_by, last_seq, withheld_by, withheld_us, withheld_comment FROM alarm_conditions "

@@ -112,7 +112,7 @@ const keptEnd = 1 << 62
 // trimRun is what a transaction removes, and the samples of it that stay.
 type trimRun struct {
 	chunkChange
-	kept []any // tag and time of the samples that stay
+	kept []any // tag and time of the samples that stay, and of those that need none before them to stay
 }
 
 // keep lets a sample of a chunk that is removed stay, as a chunk of its own.
@@ -127,7 +127,7 @@ func (r *trimRun) apply(ctx context.Context, tx *storage.Tx) error {
 	const one = "(CAST(? AS BIGINT), CAST(? AS BIGINT))"
 	if n := len(r.kept) / 2; n > 0 {
 		query := "WITH w (tag_id, at_us) AS (VALUES " + one + strings.Repeat(","+one, n-1) + `)
-			SELECT c.tag_id, c.start_us, c.count, LENGTH(c.data), ` + summarySize + ` FROM w CROSS JOIN history_chunk c
+			SELECT DISTINCT c.tag_id, c.start_us, c.count, LENGTH(c.data), ` + summarySize + ` FROM w CROSS JOIN history_chunk c
 			WHERE c.tag_id = w.tag_id AND c.start_us < w.at_us AND c.end_us = ` + strconv.FormatInt(keptEnd, 10)
 		if err := tx.Each(ctx, query, r.kept, func(row storage.Scanner) error {
 			tag, o, err := scanOld(row)
@@ -184,7 +184,11 @@ func (h *Store) removeOldest(ctx context.Context, tx *storage.Tx, before, bytes 
 		before = list[len(list)-1].end + 1
 	}
 	for _, o := range list {
-		if o.next < before || o.end == keptEnd {
+		switch {
+		case o.end == keptEnd:
+			continue
+		case o.next < before: // the next one tells what holds at the limit
+			r.kept = append(r.kept, o.tag, o.start)
 			continue
 		}
 		var data []byte

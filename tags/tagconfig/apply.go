@@ -100,7 +100,7 @@ func (s *Store) takeQueue() []*request {
 }
 
 // maxStarts is how often a write is begun that finds the file edited meanwhile.
-const maxStarts = 10
+const maxStarts = 100
 
 // commitAndWrite carries out requests that wait for the file. The caller holds filing.
 func (s *Store) commitAndWrite(ctx context.Context, batch []*request) {

@@ -258,7 +258,11 @@ func (s *Service) apply(next rendered, failed func(id string, err error) error) 
 		return err
 	}
 	if err := s.derived.SetOwned(next.derived, failed); err != nil {
-		return errors.Join(err, s.opts.SetTags(s.now.tags))
+		back := s.opts.SetTags(s.now.tags)
+		if back != nil {
+			s.setLate(back)
+		}
+		return errors.Join(err, back)
 	}
 	s.now = next
 	s.setLate(nil)

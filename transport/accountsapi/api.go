@@ -30,12 +30,18 @@ type Authority interface {
 	SignOut(ctx context.Context, secret, remote string) error
 }
 
-// Accounts changes passwords and manages sessions. accounts.Service is one.
+// Accounts changes passwords and manages accounts and sessions. accounts.Service is one.
 type Accounts interface {
 	ChangePassword(ctx context.Context, sessionID, current, password, remote string) error
 	Sessions(ctx context.Context, account string) ([]accounts.Session, error)
 	EndSession(ctx context.Context, account, id string) error
 	EndSessions(ctx context.Context, account, keep string) error
+
+	List(ctx context.Context) ([]accounts.Account, error)
+	Account(ctx context.Context, name string) (accounts.Account, error)
+	Create(ctx context.Context, name string, c accounts.Change) (accounts.Account, error)
+	Change(ctx context.Context, name string, c accounts.Change) (accounts.Account, error)
+	Delete(ctx context.Context, name string, unless func(accounts.Account) error) error
 }
 
 // Caller is who makes a call.

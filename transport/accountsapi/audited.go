@@ -2,6 +2,7 @@ package accountsapi
 
 import (
 	"context"
+	"maps"
 
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/transport/audited"
@@ -15,7 +16,7 @@ func Audited(service *accounts.Service, caller func(context.Context) Caller) map
 		}
 		return nil
 	}
-	return map[string]audited.Description{
+	all := map[string]audited.Description{
 		"changePassword": {NoValues: true, Before: own},
 		"endSessions": {Objects: func(c audited.Call) []string {
 			if account := c.Query("account"); account != "" {
@@ -32,4 +33,6 @@ func Audited(service *accounts.Service, caller func(context.Context) Caller) map
 		}},
 		"logout": {Before: own},
 	}
+	maps.Copy(all, auditedUsers(service))
+	return all
 }

@@ -268,6 +268,8 @@ func infoOf(o *alarms.Occurrence) gen.AlarmInfo {
 	info := gen.AlarmInfo{
 		ID: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: severityOf(o.Severity), TriggeredAt: o.RaisedAt,
 		AcknowledgedAt: timeOrNull(o.AcknowledgedAt), ClearedAt: timeOrNull(o.ClearedAt), IsActive: o.Active, Comment: o.Comment, Late: o.Late(),
+		State: gen.AlarmInfoState(o.State()), TagName: o.Cause.Tag, RuleID: o.Cause.Rule, Value: o.Cause.Value, Limit: o.Cause.Limit,
+		Instructions: o.Cause.Instructions, Labels: o.Labels,
 	}
 	if o.Acknowledged() {
 		info.AcknowledgedBy = &o.AcknowledgedBy

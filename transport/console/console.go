@@ -29,15 +29,23 @@ const (
 )
 
 //go:embed dist
-var embedded embed.FS
+var ofEngine embed.FS
 
-// Assets returns the built files of the console.
-func Assets() fs.FS {
-	dist, err := fs.Sub(embedded, "dist")
+//go:embed dist-bridge
+var ofBridge embed.FS // a variable of its own, so that a program has only the console that it serves
+
+// Assets returns the built files of the console of an engine.
+func Assets() fs.FS { return below(ofEngine, "dist") }
+
+// BridgeAssets returns the built files of the console of a bridge.
+func BridgeAssets() fs.FS { return below(ofBridge, "dist-bridge") }
+
+func below(files embed.FS, dir string) fs.FS {
+	sub, err := fs.Sub(files, dir)
 	if err != nil {
 		panic(err) // the name is valid
 	}
-	return dist
+	return sub
 }
 
 // Console serves a page and its assets. Safe for concurrent use.

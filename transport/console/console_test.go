@@ -103,15 +103,17 @@ func TestUnknownPathsAreNotThePage(t *testing.T) {
 
 func TestTheEmbeddedConsoleLoadsNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, console.Assets())
-	page := text(t, get(h, http.MethodGet, "/", nil))
-	require.Contains(t, strings.ToLower(page), "<!doctype html>")
-	require.NotContains(t, page, "http://")
-	require.NotContains(t, page, "https://")
-	require.NotContains(t, page, "style=")
-	for _, part := range strings.Split(page, `"`)[1:] {
-		if strings.HasPrefix(part, "/") {
-			require.Equal(t, 200, get(h, http.MethodGet, part, nil).StatusCode, part)
+	for _, files := range []fs.FS{console.Assets(), console.BridgeAssets()} {
+		h := newServer(t, files)
+		page := text(t, get(h, http.MethodGet, "/", nil))
+		require.Contains(t, strings.ToLower(page), "<!doctype html>")
+		require.NotContains(t, page, "http://")
+		require.NotContains(t, page, "https://")
+		require.NotContains(t, page, "style=")
+		for _, part := range strings.Split(page, `"`)[1:] {
+			if strings.HasPrefix(part, "/") {
+				require.Equal(t, 200, get(h, http.MethodGet, part, nil).StatusCode, part)
+			}
 		}
 	}
 }

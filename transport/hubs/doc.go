@@ -1,6 +1,6 @@
 // Package hubs sends alarms to the clients of the hubs of an engine.
 //
-// [Dashboard] serves the hub /hubs/alarms and [Demo] the hub /hubs/demo. Each follows the alarm journal by itself, so that its clients
+// [Dashboard] serves the hub /hubs/alarms, [Console] the hub /hubs/console and [Demo] the hub /hubs/demo. Each follows the alarm journal by itself, so that its clients
 // receive the alarms of all engines that share a database, in the order of the journal. Nothing of it is stored: the clients go with the
 // process.
 //

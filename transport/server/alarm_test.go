@@ -75,7 +75,7 @@ func TestAnAlarmIsTheSameInBothFamilies(t *testing.T) {
 
 	a := p.alarmList("")[0]
 	require.WithinDuration(t, o.RaisedAt, sent(t, a["triggeredAt"]), 0)
-	for member, want := range map[string]any{"id": o.ID, "source": "P-hot", "message": "hot is wrong", "severity": "Critical", "isActive": true} {
+	for member, want := range map[string]any{"id": o.ID, "source": "P-hot", "message": "hot is wrong", "severity": "Critical", "isActive": true, "state": "Unacknowledged"} {
 		require.Equal(t, want, a[member], member)
 	}
 	for _, member := range []string{"acknowledgedAt", "acknowledgedBy"} {
@@ -97,6 +97,7 @@ func TestAnAlarmIsTheSameInBothFamilies(t *testing.T) {
 	require.Empty(t, p.array("/api/v1.0/alarms/active"))
 	a = p.alarmList("")[0]
 	require.Equal(t, "operator", a["acknowledgedBy"])
+	require.Equal(t, "Acknowledged", a["state"])
 	require.WithinDuration(t, time.Now(), sent(t, a["acknowledgedAt"]), time.Minute)
 	require.Equal(t, true, a["isActive"])
 	require.Empty(t, p.alarmList("?onlyUnacknowledged=true"))
@@ -112,6 +113,7 @@ func TestAnAlarmIsTheSameInBothFamilies(t *testing.T) {
 	require.Empty(t, p.alarmList(""))
 	a = p.alarmList("/history?" + lastHour())[0]
 	require.Equal(t, false, a["isActive"])
+	require.Equal(t, "Normal", a["state"])
 	require.Equal(t, "operator", a["acknowledgedBy"])
 	h = p.array("/api/v1.0/alarms/history")[0].(map[string]any)
 	require.Equal(t, true, h["acknowledged"])
@@ -369,4 +371,23 @@ func TestAlarmsAreStreamed(t *testing.T) {
 	p.halt()
 	_, err = all.Recv()
 	requireStatus(t, err, codes.Unavailable, "SERVER_STOPPING")
+}
+
+func TestAnAlarmTellsWhatRaisedIt(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	_, err := p.Alarms().Raise(t.Context(), alarms.Alarm{Key: "app:hot", Source: "Line 1", Message: "hot", Severity: alarms.Error, Labels: map[string]string{"line": "1"},
+		Cause: alarms.Cause{Tag: "Line-1/T1", Rule: "hot", Value: "91.5", Limit: "80", Instructions: "Open V-1."}})
+	require.NoError(t, err)
+	a := p.alarmList("")[0]
+	for member, want := range map[string]any{"tagName": "Line-1/T1", "ruleId": "hot", "value": "91.5", "limit": "80", "instructions": "Open V-1.",
+		"labels": map[string]any{"line": "1"}} {
+		require.Equal(t, want, a[member], member)
+	}
+	api, ctx := p.rpc(accounts.Viewer)
+	list, err := api.GetAlarms(ctx, &pb.GetAlarmsRequest{})
+	require.NoError(t, err)
+	g := list.Alarms[0]
+	require.Equal(t, []string{"Line-1/T1", "hot", "91.5", "80", "Open V-1.", "Unacknowledged", "1"},
+		[]string{g.TagName, g.RuleId, g.Value, g.Limit, g.Instructions, g.State, g.Labels["line"]})
 }

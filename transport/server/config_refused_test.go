@@ -82,14 +82,14 @@ func TestMisspeltMembersAreTold(t *testing.T) {
 		body         map[string]any
 		field, meant string
 	}{
-		{http.MethodPut, configPath + "/x", map[string]any{"driverId": "line", "adress": "1", "dataType": "Float"}, "adress", "address"},
+		{http.MethodPut, configPath + "/x", map[string]any{"driverId": "line", "addrss": "1", "dataType": "Float"}, "addrss", "address"},
 		{http.MethodPost, configPath + "/remove", map[string]any{"tagIds": []string{"x"}, "forse": true}, "forse", "Force"},
-		{http.MethodPost, driversPath, map[string]any{"id": "d", "type": "Simulation", "ipadress": "x"}, "ipadress", "ipAddress"},
+		{http.MethodPost, driversPath, map[string]any{"id": "d", "type": "Simulation", "ipaddrss": "x"}, "ipaddrss", "ipAddress"},
 		{http.MethodPost, driversPath + "/test", map[string]any{"type": "Simulation", "timeoutms2": 5}, "timeoutms2", "timeoutMs"},
 		{http.MethodPost, "/api/v1/derived-tags", map[string]any{"id": "d", "expresion": `tag("line.level")`}, "expresion", "expression"},
 		{http.MethodPost, "/api/v1/derived-tags/try", map[string]any{"expresion": `tag("line.level")`}, "expresion", "expression"},
 		{http.MethodPost, "/api/v1/tag-templates", map[string]any{"id": "d", "derivedtag": []any{}}, "derivedtag", "derivedTags"},
-		{http.MethodPost, "/api/v1/tag-templates", map[string]any{"id": "d", "tags": []any{map[string]any{"tagId": "x", "adress": "1"}}}, "tags[0].adress", "address"},
+		{http.MethodPost, "/api/v1/tag-templates", map[string]any{"id": "d", "tags": []any{map[string]any{"tagId": "x", "addrss": "1"}}}, "tags[0].addrss", "address"},
 		{http.MethodPost, "/api/v1/tag-templates", map[string]any{"id": "d", "parameters": []any{map[string]any{"name": "x", "typ": "Int"}}}, "parameters[0].typ", "type"},
 		{http.MethodPut, "/api/v1/tag-templates/d/instances/e", map[string]any{"value": map[string]any{}}, "value", "values"},
 	} {
@@ -99,12 +99,12 @@ func TestMisspeltMembersAreTold(t *testing.T) {
 		require.True(t, strings.EqualFold("is not a known member; did you mean "+c.meant+"?", first["message"].(string)), "%s: %s", c.path, first["message"])
 	}
 	bulk := p.callWrong(accounts.Admin, http.MethodPost, configPath+"/bulk", []any{
-		map[string]any{"tagId": "x", "driverId": "nobody", "adress": "1", "dataType": "Float"},
+		map[string]any{"tagId": "x", "driverId": "nobody", "addrss": "1", "dataType": "Float"},
 		map[string]any{"tagId": "y", "driverId": "nobody", "address": "1", "dataType": "Float", "owner": "me"},
 	})
 	require.Equal(t, 200, bulk.status, "%s", bulk.body)
 	require.Equal(t, []any{
-		map[string]any{"tagId": "x", "member": "adress", "message": "is not a known member; did you mean address?"},
+		map[string]any{"tagId": "x", "member": "addrss", "message": "is not a known member; did you mean address?"},
 	}, bulk.object(t)["warnings"])
 	require.NotNil(t, p.configOf("x"))
 }
@@ -114,13 +114,13 @@ func TestImportsWarnToo(t *testing.T) {
 	t.Parallel()
 	p := start(t, withTypes)
 	require.Equal(t, 201, p.call(accounts.Admin, http.MethodPost, driversPath, map[string]any{"id": "press", "type": "Modbus", "ipAddress": "127.0.0.1", "port": 1}).status)
-	file := `[{"tagId": "x", "driverId": "nobody", "adress": "1", "dataType": "Float"}, {"tagId": "y", "driverId": "nobody", "dataType": "Float", "owner": "me"},
+	file := `[{"tagId": "x", "driverId": "nobody", "addrss": "1", "dataType": "Float"}, {"tagId": "y", "driverId": "nobody", "dataType": "Float", "owner": "me"},
 		{"tagId": "press.z", "driverId": "press", "address": "ZZ:10", "dataType": "Float"}]`
 	requireWarnings := func(answer map[string]any) {
 		t.Helper()
 		require.EqualValues(t, "2", answer["warningCount"], answer)
 		list := answer["warnings"].([]any)
-		require.Equal(t, map[string]any{"tagId": "x", "member": "adress", "message": "is not a known member; did you mean address?"}, list[0])
+		require.Equal(t, map[string]any{"tagId": "x", "member": "addrss", "message": "is not a known member; did you mean address?"}, list[0])
 		require.Equal(t, "press.z", list[1].(map[string]any)["tagId"])
 		require.Equal(t, "address", list[1].(map[string]any)["member"])
 	}

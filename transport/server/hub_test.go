@@ -27,9 +27,10 @@ func (p *platform) listen(path, transport, token string) listener {
 	return p.listenIn("json", path, transport, token)
 }
 
-func (p *platform) listenIn(protocol, path, transport, token string) listener {
+// listenIn starts a client that makes calls, each a method and its arguments, when it has connected.
+func (p *platform) listenIn(protocol, path, transport, token string, calls ...[]any) listener {
 	p.t.Helper()
-	options := jsonText(p.t, map[string]string{"url": p.url + path, "transport": transport, "token": token, "protocol": protocol})
+	options := jsonText(p.t, map[string]any{"url": p.url + path, "transport": transport, "token": token, "protocol": protocol, "invoke": calls})
 	packages := npmtest.Need(p.t, "@microsoft/signalr@10.0.11", "@microsoft/signalr-protocol-msgpack@10.0.11")
 	cmd := npmtest.Command(p.t, packages, "testdata/hub.cjs", options)
 	cmd.Stderr = os.Stderr

@@ -1457,8 +1457,15 @@ type AlarmInfo struct {
 	Code           int64                  `protobuf:"varint,9,opt,name=code,proto3" json:"code,omitempty"`                            // what went wrong; stays the same each time it does
 	ClearedAt      *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=cleared_at,json=clearedAt,proto3" json:"cleared_at,omitempty"` // absent while active
 	Comment        string                 `protobuf:"bytes,11,opt,name=comment,proto3" json:"comment,omitempty"`
-	Journaled      *bool                  `protobuf:"varint,12,opt,name=journaled,proto3,oneof" json:"journaled,omitempty"` // false while the storage cannot be written and it is listed from memory; absent otherwise
-	Late           bool                   `protobuf:"varint,13,opt,name=late,proto3" json:"late,omitempty"`                 // it was over when the engine learned of it, for example because a link was down
+	Journaled      *bool                  `protobuf:"varint,12,opt,name=journaled,proto3,oneof" json:"journaled,omitempty"`     // false while the storage cannot be written and it is listed from memory; absent otherwise
+	Late           bool                   `protobuf:"varint,13,opt,name=late,proto3" json:"late,omitempty"`                     // it was over when the engine learned of it, for example because a link was down
+	State          string                 `protobuf:"bytes,14,opt,name=state,proto3" json:"state,omitempty"`                    // Unacknowledged, Acknowledged, ReturnedUnacknowledged, Shelved, SuppressedByDesign, OutOfService or Normal
+	TagName        string                 `protobuf:"bytes,15,opt,name=tag_name,json=tagName,proto3" json:"tag_name,omitempty"` // of the rule that raised it
+	RuleId         string                 `protobuf:"bytes,16,opt,name=rule_id,json=ruleId,proto3" json:"rule_id,omitempty"`    // the rule that raised it
+	Value          string                 `protobuf:"bytes,17,opt,name=value,proto3" json:"value,omitempty"`                    // that raised it
+	Limit          string                 `protobuf:"bytes,18,opt,name=limit,proto3" json:"limit,omitempty"`                    // of the rule
+	Instructions   string                 `protobuf:"bytes,19,opt,name=instructions,proto3" json:"instructions,omitempty"`      // what the operator is to do
+	Labels         map[string]string      `protobuf:"bytes,20,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1582,6 +1589,55 @@ func (x *AlarmInfo) GetLate() bool {
 		return x.Late
 	}
 	return false
+}
+
+func (x *AlarmInfo) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *AlarmInfo) GetTagName() string {
+	if x != nil {
+		return x.TagName
+	}
+	return ""
+}
+
+func (x *AlarmInfo) GetRuleId() string {
+	if x != nil {
+		return x.RuleId
+	}
+	return ""
+}
+
+func (x *AlarmInfo) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *AlarmInfo) GetLimit() string {
+	if x != nil {
+		return x.Limit
+	}
+	return ""
+}
+
+func (x *AlarmInfo) GetInstructions() string {
+	if x != nil {
+		return x.Instructions
+	}
+	return ""
+}
+
+func (x *AlarmInfo) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
 }
 
 // TimeRange is start <= t < end.
@@ -2403,7 +2459,7 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"\bdeadband\x18\x04 \x01(\x01R\bdeadbandB\x0e\n" +
 	"\f_throttle_ms\"X\n" +
 	"\x18StreamTagChangesResponse\x12<\n" +
-	"\achanges\x18\x01 \x03(\v2\".platform.v1.TagChangeNotificationR\achanges\"\xfa\x03\n" +
+	"\achanges\x18\x01 \x03(\v2\".platform.v1.TagChangeNotificationR\achanges\"\x8b\x06\n" +
 	"\tAlarmInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x18\n" +
@@ -2419,7 +2475,17 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tclearedAt\x12\x18\n" +
 	"\acomment\x18\v \x01(\tR\acomment\x12!\n" +
 	"\tjournaled\x18\f \x01(\bH\x01R\tjournaled\x88\x01\x01\x12\x12\n" +
-	"\x04late\x18\r \x01(\bR\x04lateB\x12\n" +
+	"\x04late\x18\r \x01(\bR\x04late\x12\x14\n" +
+	"\x05state\x18\x0e \x01(\tR\x05state\x12\x19\n" +
+	"\btag_name\x18\x0f \x01(\tR\atagName\x12\x17\n" +
+	"\arule_id\x18\x10 \x01(\tR\x06ruleId\x12\x14\n" +
+	"\x05value\x18\x11 \x01(\tR\x05value\x12\x14\n" +
+	"\x05limit\x18\x12 \x01(\tR\x05limit\x12\"\n" +
+	"\finstructions\x18\x13 \x01(\tR\finstructions\x12:\n" +
+	"\x06labels\x18\x14 \x03(\v2\".platform.v1.AlarmInfo.LabelsEntryR\x06labels\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x12\n" +
 	"\x10_acknowledged_byB\f\n" +
 	"\n" +
 	"_journaled\"k\n" +
@@ -2511,7 +2577,7 @@ func file_platform_v1_platform_proto_rawDescGZIP() []byte {
 	return file_platform_v1_platform_proto_rawDescData
 }
 
-var file_platform_v1_platform_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_platform_v1_platform_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_platform_v1_platform_proto_goTypes = []any{
 	(*TagValue)(nil),                   // 0: platform.v1.TagValue
 	(*Tag)(nil),                        // 1: platform.v1.Tag
@@ -2549,14 +2615,15 @@ var file_platform_v1_platform_proto_goTypes = []any{
 	(*SubscribeAlarmsRequest)(nil),     // 33: platform.v1.SubscribeAlarmsRequest
 	(*SubscribeAlarmsResponse)(nil),    // 34: platform.v1.SubscribeAlarmsResponse
 	nil,                                // 35: platform.v1.BatchError.MetadataEntry
-	nil,                                // 36: platform.v1.GetAlarmsRequest.LabelsEntry
-	nil,                                // 37: platform.v1.GetAlarmHistoryRequest.LabelsEntry
-	(*timestamppb.Timestamp)(nil),      // 38: google.protobuf.Timestamp
+	nil,                                // 36: platform.v1.AlarmInfo.LabelsEntry
+	nil,                                // 37: platform.v1.GetAlarmsRequest.LabelsEntry
+	nil,                                // 38: platform.v1.GetAlarmHistoryRequest.LabelsEntry
+	(*timestamppb.Timestamp)(nil),      // 39: google.protobuf.Timestamp
 }
 var file_platform_v1_platform_proto_depIdxs = []int32{
-	38, // 0: platform.v1.Tag.last_updated:type_name -> google.protobuf.Timestamp
+	39, // 0: platform.v1.Tag.last_updated:type_name -> google.protobuf.Timestamp
 	0,  // 1: platform.v1.Tag.current_value:type_name -> platform.v1.TagValue
-	38, // 2: platform.v1.Tag.received_at:type_name -> google.protobuf.Timestamp
+	39, // 2: platform.v1.Tag.received_at:type_name -> google.protobuf.Timestamp
 	35, // 3: platform.v1.BatchError.metadata:type_name -> platform.v1.BatchError.MetadataEntry
 	1,  // 4: platform.v1.ReadTagResponse.tag:type_name -> platform.v1.Tag
 	1,  // 5: platform.v1.ReadTagsResponse.tags:type_name -> platform.v1.Tag
@@ -2566,58 +2633,59 @@ var file_platform_v1_platform_proto_depIdxs = []int32{
 	2,  // 9: platform.v1.WriteTagsResponse.errors:type_name -> platform.v1.BatchError
 	12, // 10: platform.v1.WriteTagsResponse.writes:type_name -> platform.v1.QueuedWrite
 	0,  // 11: platform.v1.GetWriteResponse.value:type_name -> platform.v1.TagValue
-	38, // 12: platform.v1.GetWriteResponse.queued_at:type_name -> google.protobuf.Timestamp
-	38, // 13: platform.v1.GetWriteResponse.completed_at:type_name -> google.protobuf.Timestamp
+	39, // 12: platform.v1.GetWriteResponse.queued_at:type_name -> google.protobuf.Timestamp
+	39, // 13: platform.v1.GetWriteResponse.completed_at:type_name -> google.protobuf.Timestamp
 	15, // 14: platform.v1.GetTagListRequest.pagination:type_name -> platform.v1.PaginationRequest
 	1,  // 15: platform.v1.GetTagListResponse.tags:type_name -> platform.v1.Tag
 	0,  // 16: platform.v1.TagChangeNotification.new_value:type_name -> platform.v1.TagValue
-	38, // 17: platform.v1.TagChangeNotification.timestamp:type_name -> google.protobuf.Timestamp
+	39, // 17: platform.v1.TagChangeNotification.timestamp:type_name -> google.protobuf.Timestamp
 	19, // 18: platform.v1.StreamTagChangesResponse.changes:type_name -> platform.v1.TagChangeNotification
-	38, // 19: platform.v1.AlarmInfo.triggered_at:type_name -> google.protobuf.Timestamp
-	38, // 20: platform.v1.AlarmInfo.acknowledged_at:type_name -> google.protobuf.Timestamp
-	38, // 21: platform.v1.AlarmInfo.cleared_at:type_name -> google.protobuf.Timestamp
-	38, // 22: platform.v1.TimeRange.start:type_name -> google.protobuf.Timestamp
-	38, // 23: platform.v1.TimeRange.end:type_name -> google.protobuf.Timestamp
-	15, // 24: platform.v1.GetAlarmsRequest.pagination:type_name -> platform.v1.PaginationRequest
-	36, // 25: platform.v1.GetAlarmsRequest.labels:type_name -> platform.v1.GetAlarmsRequest.LabelsEntry
-	22, // 26: platform.v1.GetAlarmsResponse.alarms:type_name -> platform.v1.AlarmInfo
-	23, // 27: platform.v1.GetAlarmHistoryRequest.time_range:type_name -> platform.v1.TimeRange
-	15, // 28: platform.v1.GetAlarmHistoryRequest.pagination:type_name -> platform.v1.PaginationRequest
-	37, // 29: platform.v1.GetAlarmHistoryRequest.labels:type_name -> platform.v1.GetAlarmHistoryRequest.LabelsEntry
-	22, // 30: platform.v1.GetAlarmHistoryResponse.alarms:type_name -> platform.v1.AlarmInfo
-	32, // 31: platform.v1.AcknowledgeAlarmsResponse.errors:type_name -> platform.v1.AcknowledgeError
-	22, // 32: platform.v1.SubscribeAlarmsResponse.alarm:type_name -> platform.v1.AlarmInfo
-	3,  // 33: platform.v1.PlatformApi.ReadTag:input_type -> platform.v1.ReadTagRequest
-	5,  // 34: platform.v1.PlatformApi.ReadTags:input_type -> platform.v1.ReadTagsRequest
-	7,  // 35: platform.v1.PlatformApi.WriteTag:input_type -> platform.v1.WriteTagRequest
-	10, // 36: platform.v1.PlatformApi.WriteTags:input_type -> platform.v1.WriteTagsRequest
-	13, // 37: platform.v1.PlatformApi.GetWrite:input_type -> platform.v1.GetWriteRequest
-	16, // 38: platform.v1.PlatformApi.GetTagList:input_type -> platform.v1.GetTagListRequest
-	18, // 39: platform.v1.PlatformApi.SubscribeTagChanges:input_type -> platform.v1.SubscribeTagChangesRequest
-	20, // 40: platform.v1.PlatformApi.StreamTagChanges:input_type -> platform.v1.StreamTagChangesRequest
-	24, // 41: platform.v1.PlatformApi.GetAlarms:input_type -> platform.v1.GetAlarmsRequest
-	26, // 42: platform.v1.PlatformApi.GetAlarmHistory:input_type -> platform.v1.GetAlarmHistoryRequest
-	28, // 43: platform.v1.PlatformApi.AcknowledgeAlarm:input_type -> platform.v1.AcknowledgeAlarmRequest
-	30, // 44: platform.v1.PlatformApi.AcknowledgeAlarms:input_type -> platform.v1.AcknowledgeAlarmsRequest
-	33, // 45: platform.v1.PlatformApi.SubscribeAlarms:input_type -> platform.v1.SubscribeAlarmsRequest
-	4,  // 46: platform.v1.PlatformApi.ReadTag:output_type -> platform.v1.ReadTagResponse
-	6,  // 47: platform.v1.PlatformApi.ReadTags:output_type -> platform.v1.ReadTagsResponse
-	8,  // 48: platform.v1.PlatformApi.WriteTag:output_type -> platform.v1.WriteTagResponse
-	11, // 49: platform.v1.PlatformApi.WriteTags:output_type -> platform.v1.WriteTagsResponse
-	14, // 50: platform.v1.PlatformApi.GetWrite:output_type -> platform.v1.GetWriteResponse
-	17, // 51: platform.v1.PlatformApi.GetTagList:output_type -> platform.v1.GetTagListResponse
-	19, // 52: platform.v1.PlatformApi.SubscribeTagChanges:output_type -> platform.v1.TagChangeNotification
-	21, // 53: platform.v1.PlatformApi.StreamTagChanges:output_type -> platform.v1.StreamTagChangesResponse
-	25, // 54: platform.v1.PlatformApi.GetAlarms:output_type -> platform.v1.GetAlarmsResponse
-	27, // 55: platform.v1.PlatformApi.GetAlarmHistory:output_type -> platform.v1.GetAlarmHistoryResponse
-	29, // 56: platform.v1.PlatformApi.AcknowledgeAlarm:output_type -> platform.v1.AcknowledgeAlarmResponse
-	31, // 57: platform.v1.PlatformApi.AcknowledgeAlarms:output_type -> platform.v1.AcknowledgeAlarmsResponse
-	34, // 58: platform.v1.PlatformApi.SubscribeAlarms:output_type -> platform.v1.SubscribeAlarmsResponse
-	46, // [46:59] is the sub-list for method output_type
-	33, // [33:46] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	39, // 19: platform.v1.AlarmInfo.triggered_at:type_name -> google.protobuf.Timestamp
+	39, // 20: platform.v1.AlarmInfo.acknowledged_at:type_name -> google.protobuf.Timestamp
+	39, // 21: platform.v1.AlarmInfo.cleared_at:type_name -> google.protobuf.Timestamp
+	36, // 22: platform.v1.AlarmInfo.labels:type_name -> platform.v1.AlarmInfo.LabelsEntry
+	39, // 23: platform.v1.TimeRange.start:type_name -> google.protobuf.Timestamp
+	39, // 24: platform.v1.TimeRange.end:type_name -> google.protobuf.Timestamp
+	15, // 25: platform.v1.GetAlarmsRequest.pagination:type_name -> platform.v1.PaginationRequest
+	37, // 26: platform.v1.GetAlarmsRequest.labels:type_name -> platform.v1.GetAlarmsRequest.LabelsEntry
+	22, // 27: platform.v1.GetAlarmsResponse.alarms:type_name -> platform.v1.AlarmInfo
+	23, // 28: platform.v1.GetAlarmHistoryRequest.time_range:type_name -> platform.v1.TimeRange
+	15, // 29: platform.v1.GetAlarmHistoryRequest.pagination:type_name -> platform.v1.PaginationRequest
+	38, // 30: platform.v1.GetAlarmHistoryRequest.labels:type_name -> platform.v1.GetAlarmHistoryRequest.LabelsEntry
+	22, // 31: platform.v1.GetAlarmHistoryResponse.alarms:type_name -> platform.v1.AlarmInfo
+	32, // 32: platform.v1.AcknowledgeAlarmsResponse.errors:type_name -> platform.v1.AcknowledgeError
+	22, // 33: platform.v1.SubscribeAlarmsResponse.alarm:type_name -> platform.v1.AlarmInfo
+	3,  // 34: platform.v1.PlatformApi.ReadTag:input_type -> platform.v1.ReadTagRequest
+	5,  // 35: platform.v1.PlatformApi.ReadTags:input_type -> platform.v1.ReadTagsRequest
+	7,  // 36: platform.v1.PlatformApi.WriteTag:input_type -> platform.v1.WriteTagRequest
+	10, // 37: platform.v1.PlatformApi.WriteTags:input_type -> platform.v1.WriteTagsRequest
+	13, // 38: platform.v1.PlatformApi.GetWrite:input_type -> platform.v1.GetWriteRequest
+	16, // 39: platform.v1.PlatformApi.GetTagList:input_type -> platform.v1.GetTagListRequest
+	18, // 40: platform.v1.PlatformApi.SubscribeTagChanges:input_type -> platform.v1.SubscribeTagChangesRequest
+	20, // 41: platform.v1.PlatformApi.StreamTagChanges:input_type -> platform.v1.StreamTagChangesRequest
+	24, // 42: platform.v1.PlatformApi.GetAlarms:input_type -> platform.v1.GetAlarmsRequest
+	26, // 43: platform.v1.PlatformApi.GetAlarmHistory:input_type -> platform.v1.GetAlarmHistoryRequest
+	28, // 44: platform.v1.PlatformApi.AcknowledgeAlarm:input_type -> platform.v1.AcknowledgeAlarmRequest
+	30, // 45: platform.v1.PlatformApi.AcknowledgeAlarms:input_type -> platform.v1.AcknowledgeAlarmsRequest
+	33, // 46: platform.v1.PlatformApi.SubscribeAlarms:input_type -> platform.v1.SubscribeAlarmsRequest
+	4,  // 47: platform.v1.PlatformApi.ReadTag:output_type -> platform.v1.ReadTagResponse
+	6,  // 48: platform.v1.PlatformApi.ReadTags:output_type -> platform.v1.ReadTagsResponse
+	8,  // 49: platform.v1.PlatformApi.WriteTag:output_type -> platform.v1.WriteTagResponse
+	11, // 50: platform.v1.PlatformApi.WriteTags:output_type -> platform.v1.WriteTagsResponse
+	14, // 51: platform.v1.PlatformApi.GetWrite:output_type -> platform.v1.GetWriteResponse
+	17, // 52: platform.v1.PlatformApi.GetTagList:output_type -> platform.v1.GetTagListResponse
+	19, // 53: platform.v1.PlatformApi.SubscribeTagChanges:output_type -> platform.v1.TagChangeNotification
+	21, // 54: platform.v1.PlatformApi.StreamTagChanges:output_type -> platform.v1.StreamTagChangesResponse
+	25, // 55: platform.v1.PlatformApi.GetAlarms:output_type -> platform.v1.GetAlarmsResponse
+	27, // 56: platform.v1.PlatformApi.GetAlarmHistory:output_type -> platform.v1.GetAlarmHistoryResponse
+	29, // 57: platform.v1.PlatformApi.AcknowledgeAlarm:output_type -> platform.v1.AcknowledgeAlarmResponse
+	31, // 58: platform.v1.PlatformApi.AcknowledgeAlarms:output_type -> platform.v1.AcknowledgeAlarmsResponse
+	34, // 59: platform.v1.PlatformApi.SubscribeAlarms:output_type -> platform.v1.SubscribeAlarmsResponse
+	47, // [47:60] is the sub-list for method output_type
+	34, // [34:47] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_platform_v1_platform_proto_init() }
@@ -2643,7 +2711,7 @@ func file_platform_v1_platform_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_platform_v1_platform_proto_rawDesc), len(file_platform_v1_platform_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

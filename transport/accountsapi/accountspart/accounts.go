@@ -185,6 +185,11 @@ func Operations() []auth.Operation {
 		{ID: "listSessions", Method: http.MethodGet, Path: "/api/v1/auth/sessions", Access: auth.AnyRole},
 		{ID: "endSessions", Method: http.MethodDelete, Path: "/api/v1/auth/sessions", Access: auth.AnyRole},
 		{ID: "endSession", Method: http.MethodDelete, Path: "/api/v1/auth/sessions/{sessionId}", Access: auth.AnyRole},
+		{ID: "listUsers", Method: http.MethodGet, Path: "/api/v1/users", Access: auth.Admin},
+		{ID: "createUser", Method: http.MethodPost, Path: "/api/v1/users", Access: auth.Admin},
+		{ID: "getUser", Method: http.MethodGet, Path: "/api/v1/users/{username}", Access: auth.Admin},
+		{ID: "replaceUser", Method: http.MethodPut, Path: "/api/v1/users/{username}", Access: auth.Admin},
+		{ID: "deleteUser", Method: http.MethodDelete, Path: "/api/v1/users/{username}", Access: auth.Admin},
 		{ID: "getKeys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Access: auth.Open},
 	}
 }

@@ -177,7 +177,9 @@ func alarmsOf(list []alarms.Occurrence) []*pb.AlarmInfo {
 func alarmOf(o *alarms.Occurrence) *pb.AlarmInfo {
 	info := &pb.AlarmInfo{Id: o.ID, Code: o.Code, Source: o.Source, Message: o.Message, Severity: o.Severity.ThreeLevel(),
 		TriggeredAt: timestamppb.New(o.RaisedAt), AcknowledgedAt: stampOf(o.AcknowledgedAt), ClearedAt: stampOf(o.ClearedAt),
-		IsActive: o.Active, Comment: o.Comment, Late: o.Late()}
+		IsActive: o.Active, Comment: o.Comment, Late: o.Late(),
+		State: string(o.State()), TagName: o.Cause.Tag, RuleId: o.Cause.Rule, Value: o.Cause.Value, Limit: o.Cause.Limit,
+		Instructions: o.Cause.Instructions, Labels: o.Labels}
 	if o.Acknowledged() {
 		info.AcknowledgedBy = &o.AcknowledgedBy
 	}

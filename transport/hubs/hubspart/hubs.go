@@ -40,6 +40,8 @@ type Hubs struct {
 	devices   *devicespart.Devices // nil where there are none
 	hub       *signalr.Hub         // /hubs/alarms
 	demo      *signalr.Hub         // /hubs/demo
+	consoles  *signalr.Hub         // /hubs/console
+	console   *hubs.Console
 	dashboard *hubs.Dashboard
 	alarmFeed *hubs.Demo
 	equipment []func(context.Context)
@@ -79,6 +81,13 @@ func (h *Hubs) open(a *alarmspart.Alarms, al *alertingpart.Alerting) (err error)
 	if h.demo, err = signalr.New(options); err != nil {
 		return err
 	}
+	if h.console, err = hubs.NewConsole(h.tags.Engine(), a.Service(), hubs.ConsoleOptions{Logger: o.Logger}); err != nil {
+		return err
+	}
+	options.Methods, options.MaxMessageBytes = h.console.Methods(), hubs.ConsoleMessageBytes
+	if h.consoles, err = signalr.New(options); err != nil {
+		return err
+	}
 	h.dashboard, err = hubs.NewDashboard(h.hub, a.Service(), al.Silences(), hubs.DashboardOptions{Now: o.Now, Logger: o.Logger, Shows: al.ShowsOnDashboard})
 	if err != nil {
 		return err
@@ -101,12 +110,12 @@ func owner(ctx context.Context) (principal, address string) {
 // Part returns what the hubs contribute to a server.
 func (h *Hubs) Part() server.Part {
 	return server.Part{Name: "hubs", Operations: Operations(), Routes: h.routes, Start: h.start,
-		Jobs:       []func(context.Context){h.dashboard.Run, h.alarmFeed.Run, h.pushIngestion, h.announceEquipment},
+		Jobs:       []func(context.Context){h.dashboard.Run, h.alarmFeed.Run, h.console.Run, h.pushIngestion, h.announceEquipment},
 		EndStreams: h.endStreams}
 }
 
 func (h *Hubs) routes(r server.Router) error {
-	for path, hub := range map[string]http.Handler{"/hubs/alarms": h.hub, "/hubs/demo": h.demo} {
+	for path, hub := range map[string]http.Handler{"/hubs/alarms": h.hub, "/hubs/demo": h.demo, "/hubs/console": h.consoles} {
 		r.Get(path, hub.ServeHTTP)
 		r.Post(path, hub.ServeHTTP)
 		r.Delete(path, hub.ServeHTTP)
@@ -149,7 +158,7 @@ func (h *Hubs) announceEquipment(ctx context.Context) {
 // endStreams ends the connections of browsers, which HTTP would otherwise wait for.
 func (h *Hubs) endStreams(ctx context.Context) error {
 	var errs []error
-	for _, hub := range []*signalr.Hub{h.hub, h.demo} {
+	for _, hub := range []*signalr.Hub{h.hub, h.demo, h.consoles} {
 		if hub != nil {
 			errs = append(errs, hub.Close(ctx))
 		}

@@ -20,5 +20,9 @@ func Operations() []auth.Operation {
 		{ID: "demoHubSend", Method: http.MethodPost, Path: "/hubs/demo", Access: auth.Viewer, QueryToken: true, RawBody: true, Unaudited: hubMessage},
 		{ID: "demoHubStop", Method: http.MethodDelete, Path: "/hubs/demo", Access: auth.Viewer, QueryToken: true, RawBody: true, Unaudited: hubMessage},
 		{ID: "demoHubNegotiate", Method: http.MethodPost, Path: "/hubs/demo/negotiate", Access: auth.Viewer, QueryToken: true, RawBody: true, Unaudited: hubMessage},
+		{ID: "consoleHub", Method: http.MethodGet, Path: "/hubs/console", Access: auth.Viewer, QueryToken: true, RawBody: true},
+		{ID: "consoleHubSend", Method: http.MethodPost, Path: "/hubs/console", Access: auth.Viewer, QueryToken: true, RawBody: true, Unaudited: hubMessage},
+		{ID: "consoleHubStop", Method: http.MethodDelete, Path: "/hubs/console", Access: auth.Viewer, QueryToken: true, RawBody: true, Unaudited: hubMessage},
+		{ID: "consoleHubNegotiate", Method: http.MethodPost, Path: "/hubs/console/negotiate", Access: auth.Viewer, QueryToken: true, RawBody: true, Unaudited: hubMessage},
 	}
 }

@@ -10,9 +10,15 @@ if (options.token) http.accessTokenFactory = () => options.token;
 const builder = new signalr.HubConnectionBuilder();
 if (options.protocol === "messagepack") builder.withHubProtocol(new (require("@microsoft/signalr-protocol-msgpack").MessagePackHubProtocol)());
 const hub = builder.withUrl(options.url, http).configureLogging(signalr.LogLevel.None).build();
-for (const name of ["ReceiveAlarm", "OnAlarmRaised", "OnAlarmChanged", "OnIngestionStats", "OnEquipmentRegistered"]) {
+for (const name of ["ReceiveAlarm", "OnAlarmRaised", "OnAlarmChanged", "OnIngestionStats", "OnEquipmentRegistered", "tags", "alarms"]) {
   hub.on(name, (...args) => say(name, args));
 }
 hub.onclose(() => say("closed"));
 process.stdin.on("end", () => process.exit(0)).resume();
-hub.start().then(() => say("started"), (error) => say("failed", [String(error)]));
+// Invocations that follow the start: arrays of a method and its arguments.
+const invoke = async () => {
+  for (const call of options.invoke || []) {
+    await hub.invoke(...call).then((result) => say("answered", [result]), (error) => say("refused", [String(error)]));
+  }
+};
+hub.start().then(() => { say("started"); return invoke(); }, (error) => say("failed", [String(error)]));

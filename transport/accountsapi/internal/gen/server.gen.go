@@ -52,6 +52,24 @@ func (e TokensTokenType) Valid() bool {
 	}
 }
 
+// Defines values for UserOrigin.
+const (
+	UserOfSettings UserOrigin = "settings"
+	UserOfStore    UserOrigin = "store"
+)
+
+// Valid indicates whether the value is a known member of the UserOrigin enum.
+func (e UserOrigin) Valid() bool {
+	switch e {
+	case UserOfSettings:
+		return true
+	case UserOfStore:
+		return true
+	default:
+		return false
+	}
+}
+
 // ChangePasswordRequest defines model for ChangePasswordRequest.
 type ChangePasswordRequest struct {
 	CurrentPassword string `json:"currentPassword"`
@@ -134,8 +152,63 @@ type Tokens struct {
 // TokensTokenType defines model for Tokens.TokenType.
 type TokensTokenType string
 
+// User defines model for User.
+type User struct {
+	CreatedAt time.Time `json:"createdAt"`
+
+	// Enabled Whether the account may log in.
+	Enabled bool `json:"enabled"`
+
+	// LastSignIn Absent before the first one.
+	LastSignIn time.Time `json:"lastSignIn,omitempty,omitzero"`
+
+	// Origin Who decides about the account: always store. The settings only create the first account.
+	Origin UserOrigin `json:"origin"`
+
+	// Roles One role; it includes the lower ones.
+	Roles    []Role `json:"roles"`
+	Username string `json:"username"`
+}
+
+// UserOrigin Who decides about the account: always store. The settings only create the first account.
+type UserOrigin string
+
+// UserCreate defines model for UserCreate.
+type UserCreate struct {
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Password At least 8 characters, 12 for the role Admin; common passwords are refused.
+	Password string `json:"password"`
+
+	// Roles One role; it includes the lower ones.
+	Roles []Role `json:"roles"`
+
+	// Username 1 to 64 of the letters a to z, digits and ._@-; unique without regard to case.
+	Username string `json:"username"`
+}
+
+// UserPage defines model for UserPage.
+type UserPage struct {
+	Items      []User `json:"items"`
+	Page       int    `json:"page"`
+	PageSize   int    `json:"pageSize"`
+	TotalCount int64  `json:"totalCount"`
+}
+
+// UserUpdate Members that are absent stay as they are.
+type UserUpdate struct {
+	Enabled  *bool  `json:"enabled,omitempty"`
+	Password string `json:"password,omitempty,omitzero"`
+
+	// Roles One role; it includes the lower ones.
+	Roles []Role `json:"roles,omitempty,omitzero"`
+}
+
 // ConsoleCookie defines model for ConsoleCookie.
 type ConsoleCookie = string
+
+// IfMatch defines model for IfMatch.
+type IfMatch = string
 
 // Page defines model for Page.
 type Page = int
@@ -158,6 +231,24 @@ type ListSessionsParams struct {
 	All      bool         `form:"all,omitempty" json:"all,omitempty,omitzero"`
 	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
 	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// ListUsersParams defines parameters for ListUsers.
+type ListUsersParams struct {
+	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// DeleteUserParams defines parameters for DeleteUser.
+type DeleteUserParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ReplaceUserParams defines parameters for ReplaceUser.
+type ReplaceUserParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
 // EndConsoleSessionParams defines parameters for EndConsoleSession.
@@ -187,6 +278,12 @@ type ChangePasswordJSONRequestBody = ChangePasswordRequest
 // RefreshJSONRequestBody defines body for Refresh for application/json ContentType.
 type RefreshJSONRequestBody = RefreshRequest
 
+// CreateUserJSONRequestBody defines body for CreateUser for application/json ContentType.
+type CreateUserJSONRequestBody = UserCreate
+
+// ReplaceUserJSONRequestBody defines body for ReplaceUser for application/json ContentType.
+type ReplaceUserJSONRequestBody = UserUpdate
+
 // OpenConsoleSessionJSONRequestBody defines body for OpenConsoleSession for application/json ContentType.
 type OpenConsoleSessionJSONRequestBody = LoginRequest
 
@@ -213,6 +310,21 @@ type ServerInterface interface {
 	// EndSession End a session; those of other accounts need the role Admin
 	// (DELETE /api/v1/auth/sessions/{sessionId})
 	EndSession(w http.ResponseWriter, r *http.Request, sessionID string)
+	// ListUsers List the accounts by name
+	// (GET /api/v1/users)
+	ListUsers(w http.ResponseWriter, r *http.Request, params ListUsersParams)
+	// CreateUser Add an account
+	// (POST /api/v1/users)
+	CreateUser(w http.ResponseWriter, r *http.Request)
+	// DeleteUser Remove an account and end its sessions; the last enabled Admin remains
+	// (DELETE /api/v1/users/{username})
+	DeleteUser(w http.ResponseWriter, r *http.Request, username string, params DeleteUserParams)
+	// GetUser Get an account
+	// (GET /api/v1/users/{username})
+	GetUser(w http.ResponseWriter, r *http.Request, username string)
+	// ReplaceUser Change an account
+	// (PUT /api/v1/users/{username})
+	ReplaceUser(w http.ResponseWriter, r *http.Request, username string, params ReplaceUserParams)
 	// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
 	// (DELETE /console/session)
 	EndConsoleSession(w http.ResponseWriter, r *http.Request, params EndConsoleSessionParams)
@@ -267,6 +379,36 @@ func (_ Unimplemented) ListSessions(w http.ResponseWriter, r *http.Request, para
 // EndSession End a session; those of other accounts need the role Admin
 // (DELETE /api/v1/auth/sessions/{sessionId})
 func (_ Unimplemented) EndSession(w http.ResponseWriter, r *http.Request, sessionID string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListUsers List the accounts by name
+// (GET /api/v1/users)
+func (_ Unimplemented) ListUsers(w http.ResponseWriter, r *http.Request, params ListUsersParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CreateUser Add an account
+// (POST /api/v1/users)
+func (_ Unimplemented) CreateUser(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// DeleteUser Remove an account and end its sessions; the last enabled Admin remains
+// (DELETE /api/v1/users/{username})
+func (_ Unimplemented) DeleteUser(w http.ResponseWriter, r *http.Request, username string, params DeleteUserParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetUser Get an account
+// (GET /api/v1/users/{username})
+func (_ Unimplemented) GetUser(w http.ResponseWriter, r *http.Request, username string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ReplaceUser Change an account
+// (PUT /api/v1/users/{username})
+func (_ Unimplemented) ReplaceUser(w http.ResponseWriter, r *http.Request, username string, params ReplaceUserParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -484,6 +626,192 @@ func (siw *ServerInterfaceWrapper) EndSession(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// ListUsers operation middleware
+func (siw *ServerInterfaceWrapper) ListUsers(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListUsersParams
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListUsers(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateUser operation middleware
+func (siw *ServerInterfaceWrapper) CreateUser(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateUser(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteUser operation middleware
+func (siw *ServerInterfaceWrapper) DeleteUser(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "username" -------------
+	var username string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "username", chi.URLParam(r, "username"), &username, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "username", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteUserParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = IfMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteUser(w, r, username, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetUser operation middleware
+func (siw *ServerInterfaceWrapper) GetUser(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "username" -------------
+	var username string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "username", chi.URLParam(r, "username"), &username, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "username", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetUser(w, r, username)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ReplaceUser operation middleware
+func (siw *ServerInterfaceWrapper) ReplaceUser(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "username" -------------
+	var username string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "username", chi.URLParam(r, "username"), &username, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "username", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReplaceUserParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = IfMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ReplaceUser(w, r, username, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // EndConsoleSession operation middleware
 func (siw *ServerInterfaceWrapper) EndConsoleSession(w http.ResponseWriter, r *http.Request) {
 
@@ -686,6 +1014,11 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	handle("DELETE", "/api/v1/auth/sessions", wrapper.EndSessions)
 	handle("GET", "/api/v1/auth/sessions", wrapper.ListSessions)
 	handle("DELETE", "/api/v1/auth/sessions/{sessionId}", wrapper.EndSession)
+	handle("GET", "/api/v1/users", wrapper.ListUsers)
+	handle("POST", "/api/v1/users", wrapper.CreateUser)
+	handle("DELETE", "/api/v1/users/{username}", wrapper.DeleteUser)
+	handle("GET", "/api/v1/users/{username}", wrapper.GetUser)
+	handle("PUT", "/api/v1/users/{username}", wrapper.ReplaceUser)
 	handle("DELETE", "/console/session", wrapper.EndConsoleSession)
 	handle("POST", "/console/session", wrapper.OpenConsoleSession)
 	handle("PUT", "/console/session", wrapper.RenewConsoleSession)
@@ -835,6 +1168,137 @@ func (response EndSession204Response) VisitEndSessionResponse(w http.ResponseWri
 	return nil
 }
 
+type ListUsersRequestObject struct {
+	Params ListUsersParams
+}
+
+type ListUsersResponseObject interface {
+	VisitListUsersResponse(w http.ResponseWriter) error
+}
+
+type ListUsers200JSONResponse UserPage
+
+func (response ListUsers200JSONResponse) VisitListUsersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateUserRequestObject struct {
+	Body *CreateUserJSONRequestBody
+}
+
+type CreateUserResponseObject interface {
+	VisitCreateUserResponse(w http.ResponseWriter) error
+}
+
+type CreateUser201ResponseHeaders struct {
+	ETag string
+}
+
+type CreateUser201JSONResponse struct {
+	Body    User
+	Headers CreateUser201ResponseHeaders
+}
+
+func (response CreateUser201JSONResponse) VisitCreateUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteUserRequestObject struct {
+	Username string `json:"username"`
+	Params   DeleteUserParams
+}
+
+type DeleteUserResponseObject interface {
+	VisitDeleteUserResponse(w http.ResponseWriter) error
+}
+
+type DeleteUser204Response struct {
+}
+
+func (response DeleteUser204Response) VisitDeleteUserResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type GetUserRequestObject struct {
+	Username string `json:"username"`
+}
+
+type GetUserResponseObject interface {
+	VisitGetUserResponse(w http.ResponseWriter) error
+}
+
+type GetUser200ResponseHeaders struct {
+	ETag string
+}
+
+type GetUser200JSONResponse struct {
+	Body    User
+	Headers GetUser200ResponseHeaders
+}
+
+func (response GetUser200JSONResponse) VisitGetUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ReplaceUserRequestObject struct {
+	Username string `json:"username"`
+	Params   ReplaceUserParams
+	Body     *ReplaceUserJSONRequestBody
+}
+
+type ReplaceUserResponseObject interface {
+	VisitReplaceUserResponse(w http.ResponseWriter) error
+}
+
+type ReplaceUser200ResponseHeaders struct {
+	ETag string
+}
+
+type ReplaceUser200JSONResponse struct {
+	Body    User
+	Headers ReplaceUser200ResponseHeaders
+}
+
+func (response ReplaceUser200JSONResponse) VisitReplaceUserResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type EndConsoleSessionRequestObject struct {
 	Params EndConsoleSessionParams
 }
@@ -933,6 +1397,21 @@ type StrictServerInterface interface {
 	// EndSession End a session; those of other accounts need the role Admin
 	// (DELETE /api/v1/auth/sessions/{sessionId})
 	EndSession(ctx context.Context, request EndSessionRequestObject) (EndSessionResponseObject, error)
+	// ListUsers List the accounts by name
+	// (GET /api/v1/users)
+	ListUsers(ctx context.Context, request ListUsersRequestObject) (ListUsersResponseObject, error)
+	// CreateUser Add an account
+	// (POST /api/v1/users)
+	CreateUser(ctx context.Context, request CreateUserRequestObject) (CreateUserResponseObject, error)
+	// DeleteUser Remove an account and end its sessions; the last enabled Admin remains
+	// (DELETE /api/v1/users/{username})
+	DeleteUser(ctx context.Context, request DeleteUserRequestObject) (DeleteUserResponseObject, error)
+	// GetUser Get an account
+	// (GET /api/v1/users/{username})
+	GetUser(ctx context.Context, request GetUserRequestObject) (GetUserResponseObject, error)
+	// ReplaceUser Change an account
+	// (PUT /api/v1/users/{username})
+	ReplaceUser(ctx context.Context, request ReplaceUserRequestObject) (ReplaceUserResponseObject, error)
 	// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
 	// (DELETE /console/session)
 	EndConsoleSession(ctx context.Context, request EndConsoleSessionRequestObject) (EndConsoleSessionResponseObject, error)
@@ -1171,6 +1650,150 @@ func (sh *strictHandler) EndSession(w http.ResponseWriter, r *http.Request, sess
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(EndSessionResponseObject); ok {
 		if err := validResponse.VisitEndSessionResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListUsers operation middleware
+func (sh *strictHandler) ListUsers(w http.ResponseWriter, r *http.Request, params ListUsersParams) {
+	var request ListUsersRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListUsers(ctx, request.(ListUsersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListUsers")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListUsersResponseObject); ok {
+		if err := validResponse.VisitListUsersResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateUser operation middleware
+func (sh *strictHandler) CreateUser(w http.ResponseWriter, r *http.Request) {
+	var request CreateUserRequestObject
+
+	var body CreateUserJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateUser(ctx, request.(CreateUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateUser")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateUserResponseObject); ok {
+		if err := validResponse.VisitCreateUserResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteUser operation middleware
+func (sh *strictHandler) DeleteUser(w http.ResponseWriter, r *http.Request, username string, params DeleteUserParams) {
+	var request DeleteUserRequestObject
+
+	request.Username = username
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteUser(ctx, request.(DeleteUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteUser")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteUserResponseObject); ok {
+		if err := validResponse.VisitDeleteUserResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetUser operation middleware
+func (sh *strictHandler) GetUser(w http.ResponseWriter, r *http.Request, username string) {
+	var request GetUserRequestObject
+
+	request.Username = username
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetUser(ctx, request.(GetUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetUser")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetUserResponseObject); ok {
+		if err := validResponse.VisitGetUserResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ReplaceUser operation middleware
+func (sh *strictHandler) ReplaceUser(w http.ResponseWriter, r *http.Request, username string, params ReplaceUserParams) {
+	var request ReplaceUserRequestObject
+
+	request.Username = username
+	request.Params = params
+
+	var body ReplaceUserJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ReplaceUser(ctx, request.(ReplaceUserRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ReplaceUser")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ReplaceUserResponseObject); ok {
+		if err := validResponse.VisitReplaceUserResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

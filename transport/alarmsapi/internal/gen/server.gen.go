@@ -74,6 +74,39 @@ func (e AlarmEventEvent) Valid() bool {
 	}
 }
 
+// Defines values for AlarmInfoState.
+const (
+	AlarmInfoStateAcknowledged           AlarmInfoState = "Acknowledged"
+	AlarmInfoStateNormal                 AlarmInfoState = "Normal"
+	AlarmInfoStateOutOfService           AlarmInfoState = "OutOfService"
+	AlarmInfoStateReturnedUnacknowledged AlarmInfoState = "ReturnedUnacknowledged"
+	AlarmInfoStateShelved                AlarmInfoState = "Shelved"
+	AlarmInfoStateSuppressedByDesign     AlarmInfoState = "SuppressedByDesign"
+	AlarmInfoStateUnacknowledged         AlarmInfoState = "Unacknowledged"
+)
+
+// Valid indicates whether the value is a known member of the AlarmInfoState enum.
+func (e AlarmInfoState) Valid() bool {
+	switch e {
+	case AlarmInfoStateAcknowledged:
+		return true
+	case AlarmInfoStateNormal:
+		return true
+	case AlarmInfoStateOutOfService:
+		return true
+	case AlarmInfoStateReturnedUnacknowledged:
+		return true
+	case AlarmInfoStateShelved:
+		return true
+	case AlarmInfoStateSuppressedByDesign:
+		return true
+	case AlarmInfoStateUnacknowledged:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AlarmRuleKind.
 const (
 	BadQuality   AlarmRuleKind = "BadQuality"
@@ -254,21 +287,45 @@ type AlarmInfo struct {
 	ClearedAt      *time.Time `json:"clearedAt,omitempty"`
 
 	// Code What went wrong; stays the same each time it does.
-	Code     int64  `json:"code"`
-	Comment  string `json:"comment,omitempty,omitzero"`
-	ID       string `json:"id"`
-	IsActive bool   `json:"isActive"`
+	Code    int64  `json:"code"`
+	Comment string `json:"comment,omitempty,omitzero"`
+	ID      string `json:"id"`
+
+	// Instructions What the operator is to do.
+	Instructions string `json:"instructions,omitempty,omitzero"`
+	IsActive     bool   `json:"isActive"`
 
 	// Journaled false while the alarm is listed from memory, since the storage cannot be written; absent otherwise. Its code is 0 where it has none yet.
-	Journaled *bool `json:"journaled,omitempty"`
+	Journaled *bool             `json:"journaled,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty,omitzero"`
 
 	// Late The alarm was over when the engine learned of it, for example because a link was down; absent otherwise.
-	Late        bool                       `json:"late,omitempty,omitzero"`
-	Message     string                     `json:"message"`
-	Severity    externalRef0.AlarmSeverity `json:"severity"`
-	Source      string                     `json:"source"`
-	TriggeredAt time.Time                  `json:"triggeredAt"`
+	Late bool `json:"late,omitempty,omitzero"`
+
+	// Limit The limit of the rule, as text: of the value, or for Deviation and RateOfChange of the distance and of the change a second.
+	Limit   string `json:"limit,omitempty,omitzero"`
+	Message string `json:"message"`
+
+	// RuleID The rule that raised it.
+	RuleID   string                     `json:"ruleId,omitempty,omitzero"`
+	Severity externalRef0.AlarmSeverity `json:"severity"`
+	Source   string                     `json:"source"`
+
+	// State After ISA-18.2. Of several reasons for suppression, out of service takes precedence over suppression by design, and that over
+	// shelving. Normal is what has ended and is acknowledged.
+	State AlarmInfoState `json:"state,omitempty,omitzero"`
+
+	// TagName The tag of the rule that raised it.
+	TagName     string    `json:"tagName,omitempty,omitzero"`
+	TriggeredAt time.Time `json:"triggeredAt"`
+
+	// Value The value that raised it, as text; it stays as it was then.
+	Value string `json:"value,omitempty,omitzero"`
 }
+
+// AlarmInfoState After ISA-18.2. Of several reasons for suppression, out of service takes precedence over suppression by design, and that over
+// shelving. Normal is what has ended and is acknowledged.
+type AlarmInfoState string
 
 // AlarmList defines model for AlarmList.
 type AlarmList struct {

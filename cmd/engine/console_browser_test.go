@@ -1,0 +1,62 @@
+package main_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/internal/npmtest"
+	"github.com/otkit/otkit/internal/realtest"
+)
+
+func chromiumOf(t testing.TB) string {
+	t.Helper()
+	return realtest.Need(t, "chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
+}
+
+// drive runs a script of the console's tests in a browser.
+func (e *engine) drive(name string) {
+	e.t.Helper()
+	chromium := chromiumOf(e.t)
+	packages := npmtest.Need(e.t, "playwright-core@1.65.1", "axe-core@4.14.1")
+	script := filepath.Join(repository, "transport", "console", "web", "test", name)
+	out, err := npmtest.Command(e.t, packages, script, chromium, e.url, "admin", password).CombinedOutput()
+	require.NoError(e.t, err, string(out))
+}
+
+// drive runs a script of the console's tests in a browser, with an engine of the demo.
+func drive(t *testing.T, name string) {
+	t.Helper()
+	chromiumOf(t) // rather than an engine for nothing
+	e := start(t, known, "-demo", "-data", t.TempDir())
+	e.admin().good("sim.running")
+	e.drive(name)
+}
+
+// Somebody signs in, sees values change, writes one, acknowledges an alarm and opens seven tabs; every view is read by a checker
+// of accessibility.
+func TestTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "console.cjs")
+}
+
+// An admin adds and removes a user and finds it in the audit log.
+func TestTheAdminOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "admin.cjs")
+}
+
+// Somebody looks at remaining lives and trains a model again.
+func TestThePredictionsOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	chromiumOf(t)
+	e := start(t, with(known, []string{withPumps}), "-demo", "-data", t.TempDir())
+	eventually(t, "the first models are not trained", func() bool {
+		failure, _ := e.answer(http.MethodGet, "metrics/FailurePrediction", "")
+		life, _ := e.answer(http.MethodGet, "metrics/RUL", "")
+		return failure == http.StatusOK && life == http.StatusOK
+	})
+	e.drive("predictions.cjs")
+}

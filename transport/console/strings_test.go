@@ -1,0 +1,95 @@
+package console_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/transport/console"
+)
+
+// texts returns the texts that all views share and those of each view.
+func texts(t *testing.T, language string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, file := range sources(t, language+".json", "*."+language+".json") {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var part map[string]string
+		require.NoError(t, json.Unmarshal(text, &part), file)
+		for key := range part {
+			require.NotContains(t, all, key, file)
+		}
+		maps.Copy(all, part)
+	}
+	return all
+}
+
+// sources returns the files of the console that one of the patterns fits.
+func sources(t *testing.T, patterns ...string) (files []string) {
+	t.Helper()
+	for _, pattern := range patterns {
+		for _, folder := range []string{"", "views", "bridge"} {
+			found, err := filepath.Glob(filepath.Join("web", "src", folder, pattern))
+			require.NoError(t, err)
+			files = append(files, found...)
+		}
+	}
+	require.NotEmpty(t, files)
+	return files
+}
+
+// A text that one language lacks would be shown as its key.
+func TestEachTextIsThereInEachLanguage(t *testing.T) {
+	en, ko := texts(t, "en"), texts(t, "ko")
+	require.ElementsMatch(t, slices.Collect(maps.Keys(en)), slices.Collect(maps.Keys(ko)))
+	placeholder := regexp.MustCompile(`\{\w+\}`)
+	for key := range en {
+		require.NotEmpty(t, en[key], key)
+		require.NotEmpty(t, ko[key], key)
+		require.ElementsMatch(t, placeholder.FindAllString(en[key], -1), placeholder.FindAllString(ko[key], -1), key)
+	}
+	used := regexp.MustCompile(`\bt\("([^"]+)"`)
+	between := regexp.MustCompile(`>[^<>{}()=;]*\pL{2}[^<>{}()=;]*</`) // text in markup instead of in the files of texts
+	attribute := regexp.MustCompile(`(?:title|placeholder|aria-label)="[^"]`)
+	for _, file := range sources(t, "*.ts", "*.tsx") {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, match := range used.FindAllSubmatch(source, -1) {
+			require.Contains(t, en, string(match[1]), file)
+		}
+		if filepath.Ext(file) == ".tsx" {
+			require.Empty(t, between.FindAllString(string(source), -1), file)
+			require.Empty(t, attribute.FindAllString(string(source), -1), file)
+		}
+	}
+}
+
+// A console on a slow line is loaded in a second or two.
+func TestTheAssetsAreSmall(t *testing.T) {
+	var small bytes.Buffer
+	w, err := gzip.NewWriterLevel(&small, gzip.BestCompression)
+	require.NoError(t, err)
+	require.NoError(t, fs.WalkDir(console.Assets(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(console.Assets(), name)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
+	}))
+	require.NoError(t, w.Close())
+	require.Less(t, small.Len(), 150_000)
+}

@@ -1,0 +1,134 @@
+import type { components } from "./api.gen";
+import { renew, session, signedOut, unreachable } from "./session";
+import { word } from "./strings";
+
+type Schemas = components["schemas"];
+export type Value = Schemas["TagValue"];
+export type Tag = Schemas["Tag"];
+export type Quality = Schemas["Quality"];
+export type Severity = Schemas["AlarmSeverity"];
+export type DriverStatus = Schemas["DriverStatus"];
+export type Write = Schemas["Write"];
+export type AlarmEvent = Schemas["AlarmEvent"];
+export type Analytics = Schemas["AlarmAnalytics"];
+export type TrendPoint = Schemas["AlarmTrendPoint"];
+export type Binding = Schemas["BridgeBinding"];
+export type Device = Schemas["Device"];
+export type Suppressed = Schemas["SuppressedAlarm"];
+export type Aggregates = Schemas["HistoryAggregates"];
+export type History = Schemas["TagHistory"];
+
+export type Alarm = Schemas["AlarmInfo"];
+
+/** What the engine answered instead of doing what was asked. */
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    readonly detail: string,
+    readonly fields: { field: string; message: string }[] = [],
+  ) {
+    super(detail);
+  }
+}
+
+/** The text of an error in the language of the console where its code is known. */
+export function problemText(err: unknown): string {
+  if (!(err instanceof Problem)) return word("problem", "NETWORK");
+  const known = word("problem", err.code);
+  const own = known !== err.code ? known : err.detail || err.code || word("problem", "OTHER");
+  return [own, ...err.fields.map((f) => f.message)].join(" · ");
+}
+
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+interface Request {
+  method: string;
+  path: string;
+  /** Sent as JSON, but for a Blob or FormData, which says itself what it is. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+async function send({ method, path, body, headers, signal }: Request): Promise<Response> {
+  const own = body instanceof Blob || body instanceof FormData;
+  const all: Record<string, string> = { Accept: "application/json", Authorization: `Bearer ${session.peek()?.accessToken ?? ""}`, ...headers };
+  if (body !== undefined && !own) all["Content-Type"] = "application/json";
+  return fetch(path, { method, headers: all, body: own ? body : body === undefined ? undefined : JSON.stringify(body), signal });
+}
+
+/** The answer to a request with the session's token, which is renewed where it has to be; a Problem unless it is well. */
+export async function answer(q: Request): Promise<Response> {
+  let r = await send(q);
+  if (r.status === 401 && (await renew())) r = await send(q);
+  for (let tries = 0; r.status === 429 && q.method === "GET" && tries < 5; tries++) {
+    await pause(1000 * Math.max(1, Number(r.headers.get("Retry-After")) || 1) + Math.random() * 500);
+    r = await send(q);
+  }
+  if (r.status === 401 && !unreachable.peek()) signedOut();
+  if (!r.ok) throw await problem(r);
+  return r;
+}
+
+async function call<T>(q: Request): Promise<T> {
+  const r = await answer(q);
+  const text = await r.text();
+  return (text ? JSON.parse(text) : undefined) as T;
+}
+
+export async function problem(r: Response): Promise<Problem> {
+  const p = (await r.json().catch(() => ({}))) as { code?: string; detail?: string; title?: string; errors?: { field: string; message: string }[] };
+  return new Problem(r.status, p.code ?? "", p.detail ?? p.title ?? r.statusText, p.errors ?? []);
+}
+
+type Query = Record<string, string | number | boolean | string[] | undefined>;
+
+export function query(path: string, q: Query): string {
+  const params = new URLSearchParams();
+  for (const [k, v] of Object.entries(q)) {
+    if (v === undefined || v === "") continue;
+    for (const one of Array.isArray(v) ? v : [String(v)]) params.append(k, one);
+  }
+  const text = params.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+export const get = <T>(path: string, q: Query = {}, signal?: AbortSignal) => call<T>({ method: "GET", path: query(path, q), signal });
+export const post = <T>(path: string, body?: unknown) => call<T>({ method: "POST", path, body });
+/** Changes what still is as the ETag has it; anything without one. */
+export const put = <T>(path: string, body: unknown, etag?: string) => call<T>({ method: "PUT", path, body, headers: etag ? { "If-Match": etag } : undefined });
+export const del = <T = void>(path: string, etag?: string) => call<T>({ method: "DELETE", path, headers: etag ? { "If-Match": etag } : undefined });
+
+/** A resource and its ETag. */
+export async function getTagged<T>(path: string): Promise<{ value: T; etag?: string }> {
+  const r = await answer({ method: "GET", path });
+  return { value: (await r.json()) as T, etag: r.headers.get("ETag") ?? undefined };
+}
+
+/** Saves what a path answers as a file. */
+export async function download(path: string, name: string): Promise<void> {
+  const r = await answer({ method: "GET", path, headers: { Accept: "*/*" } });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await r.blob());
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** All pages of a list, four at a time; each is handed over as it comes. */
+export async function pages<T>(path: string, q: Query, items: (answer: any) => T[], take: (items: T[], total: number) => void, signal?: AbortSignal): Promise<number> {
+  const pageSize = 500;
+  const first = await get<{ totalCount: number }>(path, { ...q, page: 1, pageSize }, signal);
+  take(items(first), first.totalCount);
+  const last = Math.ceil(first.totalCount / pageSize);
+  let next = 2;
+  const worker = async () => {
+    while (next <= last) {
+      const page = next++;
+      take(items(await get(path, { ...q, page, pageSize }, signal)), first.totalCount);
+    }
+  };
+  await Promise.all([worker(), worker(), worker(), worker()]);
+  return first.totalCount;
+}

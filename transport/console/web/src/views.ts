@@ -1,0 +1,27 @@
+import type { FunctionComponent } from "preact";
+import { may } from "./session";
+import type { Key } from "./strings";
+import type { icons } from "./ui";
+
+/** A view that is loaded when it is first opened. */
+export interface View {
+  icon: keyof typeof icons;
+  /** Whether it stands in the bar itself; the others are in its menu. */
+  first?: boolean;
+  /** Reached from elsewhere than the navigation. */
+  unlisted?: boolean;
+  /** Shown to administrators only. */
+  admin?: boolean;
+  load: () => Promise<{ default: FunctionComponent }>;
+}
+
+/** The views beside those that every page has, in the order of the menu; each has a text of its name. */
+export const views: Partial<Record<Key, View>> = {
+  predictions: { icon: "predictions", first: true, load: () => import("./views/predictions") },
+  audit: { icon: "audit", admin: true, load: () => import("./views/audit") },
+  users: { icon: "users", admin: true, load: () => import("./views/users") },
+  account: { icon: "users", unlisted: true, load: () => import("./views/account") },
+};
+
+/** Whether the user may open a view. */
+export const allowed = (v: View): boolean => !v.admin || may("Admin");

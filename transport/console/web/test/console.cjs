@@ -1,0 +1,112 @@
+const { test, assert, base, user, password, port, open, signIn, view, changes, findings } = require("./browser.cjs");
+
+test("an operator's first minutes", async () => {
+  const { context, done } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+
+  await view(page, "#/tags");
+  await page.getByRole("searchbox", { name: "Search tags" }).fill("sim.temperature");
+  const row = page.getByRole("row", { name: /sim\.temperature/ });
+  await changes(row.getByRole("gridcell").nth(1), "the temperature");
+
+  // Rows are reached by the keyboard.
+  await page.getByRole("searchbox", { name: "Search tags" }).fill("sim.setpoint");
+  await page.getByText(/^1 of/).waitFor();
+  await page.getByRole("grid", { name: "Tags" }).focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Write value" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("New value").fill("500");
+  await dialog.getByRole("button", { name: "Review" }).click();
+  await dialog.getByText("Enter a value from 20 to 95.").waitFor();
+  await dialog.getByLabel("New value").fill("61.5");
+  await dialog.getByRole("button", { name: "Review" }).click();
+  await dialog.getByRole("button", { name: "Write now" }).click();
+  await dialog.getByText("Confirmed", { exact: true }).waitFor();
+  await dialog.getByText("61.50").first().waitFor(); // the present value follows
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+
+  // What the write raises is acknowledged, with a comment.
+  await view(page, "#/tags/sim.running");
+  await page.getByRole("button", { name: "Write value" }).click();
+  await dialog.getByLabel("New value").selectOption("false");
+  await dialog.getByRole("button", { name: "Review" }).click();
+  await dialog.getByRole("button", { name: "Write now" }).click();
+  await dialog.getByText("Confirmed", { exact: true }).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+  await view(page, "#/alarms");
+  await page.getByRole("searchbox", { name: "Search alarms" }).fill("sim.running");
+  const alarm = page.getByRole("row", { name: /sim\.running/ }).filter({ hasText: /Unacknowledged/ }).first();
+  await alarm.getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Acknowledge 1" }).click();
+  await dialog.getByLabel("Comment").fill("seen from the console");
+  await dialog.getByRole("button", { name: "Acknowledge" }).click();
+  const acknowledged = page.getByRole("row", { name: /sim\.running/ }).filter({ hasText: /Acknowledged/ }).filter({ hasText: user }).first();
+  await acknowledged.getByText(/sim\.running/).first().click();
+  await page.getByText("seen from the console").first().waitFor();
+  await done();
+});
+
+test("a seventh tab lives, under a name of the network, and reloading signs no tab out", async () => {
+  const { context, done } = await open();
+  const url = `http://plant.test:${port}`;
+  const tabs = [];
+  for (let i = 0; i < 7; i++) {
+    const page = await context.newPage();
+    if (i === 0) await signIn(page, url);
+    tabs.push(page);
+    await page.goto(`${url}/#/tags/sim.counter`);
+  }
+  assert.equal(await tabs[6].evaluate(() => isSecureContext), false);
+  await Promise.all(tabs.map((p) => p.reload()));
+  for (const page of tabs) await changes(page.locator(".big .figure"), "the counter");
+  await done();
+});
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`every view can be used by everybody, ${colorScheme}`, async () => {
+    const { context, done } = await open({ colorScheme });
+    const page = await context.newPage();
+    await page.goto(base + "/");
+    await page.getByLabel("User name").waitFor();
+    await findings(page, "sign-in");
+    await signIn(page);
+    for (const [hash, ready] of [["#/overview", ".urgent"], ["#/tags", ".rows .row"], ["#/tags/sim.temperature", ".plot canvas"], ["#/alarms", ".rows .row"], ["#/alarms/suppressed", ".grid"], ["#/alarms/history", ".rows .row"], ["#/drivers", "tbody tr"]]) {
+      await view(page, hash);
+      await page.locator(ready).first().waitFor();
+      await findings(page, hash);
+    }
+    await done();
+  });
+}
+
+test("a phone in Korean", async () => {
+  const { context, done } = await open({ locale: "ko-KR", viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true });
+  const page = await context.newPage();
+  await page.goto(base + "/");
+  await page.getByLabel("사용자 이름").fill(user);
+  await page.getByLabel("비밀번호").fill(password);
+  await page.getByRole("button", { name: "로그인" }).click();
+  await page.getByText("조치 필요").waitFor();
+  for (const hash of ["#/overview", "#/tags", "#/tags/sim.temperature", "#/alarms", "#/drivers"]) {
+    await view(page, hash);
+    await page.locator("main h1, main h2").first().waitFor({ state: "attached" });
+    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && !e.closest(".sr, .head, .scroll") && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 120)).slice(0, 3)), [], `${hash} is wider than the phone`);
+    await findings(page, hash);
+  }
+  await done();
+});
+
+test("signing out ends the session of every tab", async () => {
+  const { context, done } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  await page.getByText("admin", { exact: true }).first().click();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("User name").waitFor();
+  await page.reload();
+  await page.getByLabel("User name").waitFor();
+  await done();
+});
