@@ -94,9 +94,11 @@ func waiting(seconds int) (time.Duration, error) {
 }
 
 func (t *handlers) await(ctx context.Context, id string, limit time.Duration) (tags.Write, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	live, end := t.live(ctx) // a stop of the engine waits for no outcome
+	defer end()
+	live, cancel := context.WithTimeout(live, limit)
 	defer cancel()
-	return t.engine.AwaitWrite(ctx, id)
+	return t.engine.AwaitWrite(live, id)
 }
 
 // WriteTags implements POST /api/v1/tags:batchWrite.
@@ -158,7 +160,11 @@ func (t *handlers) GetWrite(ctx context.Context, r gen.GetWriteRequestObject) (g
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.await(ctx, r.WriteID, wait)
+	read := t.engine.GetWrite
+	if wait > 0 {
+		read = func(ctx context.Context, id string) (tags.Write, error) { return t.await(ctx, id, wait) }
+	}
+	w, err := read(ctx, r.WriteID)
 	if err != nil {
 		return nil, err
 	}
