@@ -109,14 +109,13 @@ func (s *Service) setPassword(ctx context.Context, at place, name, password, kee
 	if err != nil {
 		return err
 	}
-	now := s.opts.Now().UTC()
 	err = s.store.UpdateAccount(ctx, name, func(a *Account) error {
 		if a.Role != account.Role { // the rules may be stricter now
 			if err := ValidatePassword(a.Name, password, a.Role); err != nil {
 				return err
 			}
 		}
-		a.PasswordHash, a.UpdatedAt = hash, now
+		a.PasswordHash, a.UpdatedAt = hash, s.later(a.UpdatedAt)
 		return nil
 	})
 	if err != nil {
@@ -136,9 +135,8 @@ func (s *Service) SetRole(ctx context.Context, name string, role Role) error {
 	if !role.Valid() {
 		return ErrInvalidAccount.Invalid(roleRule)
 	}
-	now := s.opts.Now().UTC()
 	err := s.store.UpdateAccount(ctx, name, func(a *Account) error {
-		a.Role, a.UpdatedAt = role, now
+		a.Role, a.UpdatedAt = role, s.later(a.UpdatedAt)
 		return nil
 	})
 	if err != nil {

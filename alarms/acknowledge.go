@@ -3,6 +3,7 @@ package alarms
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/otkit/otkit/fault"
 )
@@ -93,4 +94,30 @@ func (d *draft) acknowledge(f RefResult, by, comment string) error {
 	o.AcknowledgedAt, o.AcknowledgedBy, o.Comment = notBefore(d.now, o.RaisedAt), by, comment
 	d.event(Event{Kind: Acknowledged, By: by, Comment: comment}, c, o)
 	return nil
+}
+
+// Comment journals a comment on an occurrence, active or not, without acknowledging it. The error is an ErrInvalidRequest for a blank or
+// too long comment, an ErrAlarmNotFound, or an ErrNotJournaled for an alarm that is listed but not stored yet.
+func (s *Service) Comment(ctx context.Context, id, by, comment string) error {
+	if strings.TrimSpace(comment) == "" {
+		return ErrInvalidRequest.Invalid(fault.Field{Field: "comment", Message: "is required"})
+	}
+	if err := requireBy(by, comment); err != nil {
+		return err
+	}
+	if id == "" { // an empty ID names no occurrence
+		return ErrAlarmNotFound
+	}
+	ref := ByID(id)
+	err := s.do(ctx, []Ref{ref}, func(d *draft, found []RefResult) error {
+		if found[0].Occurrence == nil {
+			return ErrAlarmNotFound
+		}
+		d.event(Event{Kind: Commented, By: by, Comment: comment}, found[0].Condition, found[0].Occurrence)
+		return nil
+	})
+	if errors.Is(err, ErrAlarmNotFound) && s.pending.find(ref) != nil {
+		return ErrNotJournaled
+	}
+	return err
 }

@@ -130,6 +130,7 @@ const (
 	Cleared      EventKind = "Cleared"
 	Reset        EventKind = "Reset" // a latching occurrence was cleared by an operator
 	Acknowledged EventKind = "Acknowledged"
+	Commented    EventKind = "Commented" // Event.Comment is the comment; the occurrence is unchanged
 	Shelved      EventKind = "Shelved"
 	Unshelved    EventKind = "Unshelved"
 	Suppressed   EventKind = "Suppressed"

@@ -24,19 +24,26 @@ type ListQuery struct {
 	Severities         SeveritySet // see ParseThreeLevel
 	OnlyUnacknowledged bool
 	State              ListState // default: ListActive for List, every occurrence for History
+	Order              ListOrder // of List; default: OrderNewest
 	Search                       // texts of at most 512 characters, at most 10 labels
 	Page               int       // from 1
 	PageSize           int       // 1..500
 }
 
-// List returns the occurrences of a state, by default the active ones, newest first, with the number of all that match.
+// List returns the occurrences of a state, by default the active ones, in the order of the query, with the number of all that match.
 // The errors are ErrPageSizeExceeded and ErrInvalidRequest.
 func (s *Service) List(ctx context.Context, q ListQuery) (Page, error) {
 	query, err := q.paged()
 	if err != nil {
 		return Page{}, err
 	}
+	if err := q.Order.check(); err != nil {
+		return Page{}, err
+	}
 	query.State = cmp.Or(query.State, ListActive)
+	if q.Order == OrderPriority {
+		return s.byPriority(ctx, query)
+	}
 	return s.occurrences(ctx, query, false)
 }
 

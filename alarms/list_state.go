@@ -88,11 +88,11 @@ func (o *Occurrence) Class() uint8 {
 	return class
 }
 
-// SelectsClass reports whether q selects occurrences of a class by Active, Unacknowledged, Suppressed, State and
+// SelectsClass reports whether q selects occurrences of a class by Active, Unacknowledged, Acknowledged, Suppressed, State and
 // Severities. A class does not include the reason of a suppression; see ListState.Reason.
 func (q *Query) SelectsClass(class uint8) bool {
 	active, open, suppressed := class&classActive != 0, class&classUnacknowledged != 0, class&classSuppressed != 0
-	if q.Active && !active || q.Unacknowledged && !open || !q.Severities.Has(Severity(class&3)) ||
+	if q.Active && !active || q.Unacknowledged && !open || q.Acknowledged && open || !q.Severities.Has(Severity(class&3)) ||
 		q.Suppressed != IncludeSuppressed && (q.Suppressed == OnlySuppressed) != suppressed {
 		return false
 	}

@@ -52,6 +52,7 @@ type Changes struct {
 type Query struct {
 	Active         bool              // active ones only
 	Unacknowledged bool              // unacknowledged ones only
+	Acknowledged   bool              // acknowledged ones only
 	Suppressed     SuppressionFilter // default: IncludeSuppressed
 	State          ListState         // default: any
 	Severities     SeveritySet

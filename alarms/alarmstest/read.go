@@ -73,6 +73,8 @@ func testFilters(t *testing.T, s *store) {
 		{Active: true},
 		{Unacknowledged: true},
 		{Active: true, Unacknowledged: true},
+		{Acknowledged: true},
+		{Active: true, Acknowledged: true, Severities: alarms.SetOf(alarms.Critical)},
 		{Suppressed: alarms.ExcludeSuppressed},
 		{Suppressed: alarms.OnlySuppressed},
 		{Severities: alarms.SetOf(alarms.Error, alarms.Critical)},
@@ -88,7 +90,7 @@ func testFilters(t *testing.T, s *store) {
 		total := 0
 		for i := len(all) - 1; i >= 0; i-- {
 			o := all[i]
-			if q.Active && !o.Active || q.Unacknowledged && o.Acknowledged() || !q.Severities.Has(o.Severity) ||
+			if q.Active && !o.Active || q.Unacknowledged && o.Acknowledged() || q.Acknowledged && !o.Acknowledged() || !q.Severities.Has(o.Severity) ||
 				q.Suppressed == alarms.ExcludeSuppressed && o.Suppression != 0 || q.Suppressed == alarms.OnlySuppressed && o.Suppression == 0 ||
 				q.Code != 0 && q.Code != o.Code {
 				continue

@@ -16,13 +16,13 @@ func chromiumOf(t testing.TB) string {
 	return realtest.Need(t, "chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
 }
 
-// drive runs a script of the console's tests in a browser.
-func (e *engine) drive(name string) {
+// drive runs a script of the console's tests in a browser, with more arguments behind those that each has.
+func (e *engine) drive(name string, more ...string) {
 	e.t.Helper()
 	chromium := chromiumOf(e.t)
 	packages := npmtest.Need(e.t, "playwright-core@1.65.1", "axe-core@4.14.1")
 	script := filepath.Join(repository, "transport", "console", "web", "test", name)
-	out, err := npmtest.Command(e.t, packages, script, chromium, e.url, "admin", password).CombinedOutput()
+	out, err := npmtest.Command(e.t, packages, script, append([]string{chromium, e.url, "admin", password}, more...)...).CombinedOutput()
 	require.NoError(e.t, err, string(out))
 }
 
@@ -48,6 +48,12 @@ func TestTheAdminOfTheConsoleInABrowser(t *testing.T) {
 	drive(t, "admin.cjs")
 }
 
+// An operator silences messages and ends a silence.
+func TestTheAlertsOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "alerts.cjs")
+}
+
 // Somebody looks at remaining lives and trains a model again.
 func TestThePredictionsOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
@@ -59,4 +65,10 @@ func TestThePredictionsOfTheConsoleInABrowser(t *testing.T) {
 		return failure == http.StatusOK && life == http.StatusOK
 	})
 	e.drive("predictions.cjs")
+}
+
+// Somebody looks at a shell with live values, downloads it and uploads it again.
+func TestTheShellsOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "shells.cjs")
 }

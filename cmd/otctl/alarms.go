@@ -6,18 +6,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/otkit/otkit/internal/backoff"
 	"github.com/otkit/otkit/openapi/client"
 )
 
 func alarmCommands() []command {
-	return []command{listAlarmsCommand(), acknowledgeCommand(), shelveCommand(), unshelveCommand(), watchAlarmsCommand()}
+	return []command{listAlarmsCommand(), acknowledgeCommand(), commentCommand(), shelveCommand(), unshelveCommand(), watchAlarmsCommand()}
 }
 
 // alarmFilter is what list, ack and watch select by.
@@ -133,6 +131,21 @@ func acknowledgeCommand() command {
 		}}
 }
 
+func commentCommand() command {
+	return command{name: "alarms comment", args: "ID TEXT", about: "Comment on an alarm without acknowledging it", least: 2, most: 2, takes: []string{"alarm"},
+		run: func(ctx context.Context, c *cli, args []string) error {
+			conn, err := c.connect()
+			if err != nil {
+				return err
+			}
+			_, raw, err := change[client.Success](conn.CommentAlarm(ctx, args[0], client.CommentRequest{Comment: args[1]}))
+			if err != nil {
+				return err
+			}
+			return c.show(raw, func() [][]string { return [][]string{{"ID", "RESULT"}, {args[0], "commented"}} })
+		}}
+}
+
 // acknowledge sends the ids in requests of at most 500.
 func (c *cli) acknowledge(ctx context.Context, conn *connection, ids []string, comment string) error {
 	whole := client.AcknowledgeAlarmsAnswer{Acknowledged: []string{}, Errors: []client.AcknowledgeError{}}
@@ -220,120 +233,4 @@ func (c *cli) suppressed(a client.SuppressedAlarm, raw []byte, err error) error 
 	return c.show(raw, func() [][]string {
 		return [][]string{{"CODE", "STATE", "UNTIL", "BY"}, {strconv.FormatInt(a.Code, 10), string(a.State), local(a.ShelvedUntil), a.ShelvedBy}}
 	})
-}
-
-func watchAlarmsCommand() command {
-	var (
-		filter   alarmFilter
-		interval time.Duration
-		count    int
-	)
-	return command{name: "alarms watch", about: "Print alarms as they come, are acknowledged and go",
-		flags: func(f *flag.FlagSet) {
-			filter.addFlags(f)
-			f.DurationVar(&interval, "interval", 2*time.Second, "time between two looks, at least 500ms")
-			f.IntVar(&count, "count", 0, "end after `N` lines")
-		},
-		run: func(ctx context.Context, c *cli, _ []string) error {
-			conn, err := c.connect()
-			if err != nil {
-				return err
-			}
-			w := alarmWatcher{watcher: watcher{c: c, left: count}}
-			return c.poll(ctx, max(interval, 500*time.Millisecond), func() error {
-				alarms, _, err := filter.fetch(withSilence(ctx, 15*time.Second), conn, "all", 0)
-				if err != nil {
-					return err
-				}
-				return w.look(alarms)
-			})
-		}}
-}
-
-// poll looks again and again until ctx ends. What fails is tried again with growing delays.
-func (c *cli) poll(ctx context.Context, interval time.Duration, look func() error) error {
-	var lost time.Time
-	for failures := 0; ; {
-		delay := interval
-		err := look()
-		var local *localError
-		switch {
-		case errors.Is(err, errEnough):
-			return nil
-		case errors.As(err, &local):
-			return local.error
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err == nil:
-			if failures > 0 {
-				c.note("otctl: connected again after %s; alarms that came, were acknowledged and went in between are missing here", time.Since(lost).Round(100*time.Millisecond))
-			}
-			failures = 0
-		case final(err):
-			return err
-		default:
-			if failures++; failures == 1 {
-				lost = time.Now()
-				c.note("otctl: connection lost at %s: %v; connecting again", lost.Format("15:04:05"), err)
-			}
-			delay = backoff.Jitter(delayOf(err, failures))
-		}
-		if !backoff.Wait(ctx, delay) {
-			return ctx.Err()
-		}
-	}
-}
-
-// alarmWatcher prints what is different from the look before.
-type alarmWatcher struct {
-	watcher
-	known map[string]client.AlarmInfo
-}
-
-// look prints new alarms and new states, the oldest first. An alarm that is not listed any more has been cleared and acknowledged,
-// or is suppressed.
-func (w *alarmWatcher) look(alarms []client.AlarmInfo) error {
-	gone := w.known
-	now := make(map[string]client.AlarmInfo, len(alarms))
-	slices.SortStableFunc(alarms, func(a, b client.AlarmInfo) int { return a.TriggeredAt.Compare(b.TriggeredAt) })
-	for _, a := range alarms {
-		now[a.ID] = a
-		before, listed := gone[a.ID]
-		delete(gone, a.ID)
-		if listed && alarmState(before) == alarmState(a) && before.Message == a.Message && before.Severity == a.Severity {
-			continue
-		}
-		if err := w.print(a, alarmState(a)); err != nil {
-			return err
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(gone)) {
-		if err := w.print(gone[id], "gone"); err != nil {
-			return err
-		}
-	}
-	w.known = now
-	if err := w.c.out.Flush(); err != nil {
-		return &localError{err}
-	}
-	return nil
-}
-
-func (w *alarmWatcher) print(a client.AlarmInfo, state string) error {
-	var err error
-	if w.c.output == "json" {
-		err = w.c.jsonLine(struct {
-			State string           `json:"state"`
-			Alarm client.AlarmInfo `json:"alarm"`
-		}{state, a})
-	} else {
-		err = w.row(local(a.TriggeredAt), string(a.Severity), state, a.Source, a.ID, a.Message)
-	}
-	if err != nil {
-		return &localError{err}
-	}
-	if w.left--; w.left == 0 {
-		return errEnough
-	}
-	return nil
 }

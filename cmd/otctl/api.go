@@ -115,6 +115,12 @@ func (e *apiError) Error() string {
 	return text
 }
 
+// unsure reports whether the answer leaves it open that a change was carried out. What a proxy answers in place of the engine, without a
+// code, tells nothing of a request that it has passed on.
+func (e *apiError) unsure() bool {
+	return e.status == http.StatusInternalServerError || e.status == http.StatusGatewayTimeout || e.status > 500 && e.code == ""
+}
+
 func (e *apiError) exitCode() int {
 	switch {
 	case e.policy, e.code == "READ_ONLY_TAG":
@@ -214,7 +220,7 @@ func unsure(err error) error {
 	switch {
 	case err == nil, errors.Is(err, errNotSent), errors.As(err, &known):
 		return err
-	case errors.As(err, &refused) && refused.status != http.StatusInternalServerError && refused.status != http.StatusGatewayTimeout:
+	case errors.As(err, &refused) && !refused.unsure():
 		return err
 	}
 	return failf(exitUnknown, "no answer, so it may have been carried out: %w", err)

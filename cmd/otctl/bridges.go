@@ -98,7 +98,7 @@ func bindCommand() command {
 			}
 			request := client.BindBridgeRequest{BridgeID: args[0]}
 			if secret {
-				if request.BindSecret, err = line(bufio.NewReader(c.in)); err != nil {
+				if request.BindSecret, err = interruptible(ctx, func() (string, error) { return line(bufio.NewReader(c.in)) }); err != nil {
 					return fmt.Errorf("read the secret: %w", err)
 				}
 			}

@@ -1,8 +1,12 @@
 package main_test
 
 import (
+	"bufio"
 	"encoding/json"
+	"fmt"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -11,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/internal/realtest"
 )
 
 // One engine serves all: its start takes seconds, and most of what the commands do is theirs alone.
@@ -23,6 +29,7 @@ func TestEveryCommandAtAnEngine(t *testing.T) {
 	t.Run("tags", func(t *testing.T) { tagsAreUsed(t, u) })
 	t.Run("names", func(t *testing.T) { namesMayHaveAnything(t, u) })
 	t.Run("alarms", func(t *testing.T) { alarmsAreUsed(t, u) })
+	t.Run("rules", func(t *testing.T) { rulesAreManaged(t, u) })
 	t.Run("shells", func(t *testing.T) { shellsAreMoved(t, u) })
 	t.Run("plant", func(t *testing.T) { plantIsUsed(t, u) })
 	t.Run("predictions", func(t *testing.T) { predictionsAreTold(t, u) })
@@ -143,8 +150,9 @@ func alarmsAreUsed(t *testing.T, u *user) {
 	}
 	eventually(t, "the demo has no alarms", func() bool {
 		require.NoError(t, json.Unmarshal([]byte(u.ok("alarms", "list", "-state", "all", "-unacknowledged", "-o", "json")), &list))
-		return len(list.Alarms) > 1
+		return len(list.Alarms) > 2
 	})
+	alarmsAreWatched(t, u, list.Alarms[2].ID)
 	require.Contains(t, u.ok("alarms", "list", "-state", "all"), list.Alarms[0].ID)
 	require.Contains(t, u.ok("alarms", "watch", "-count", "1"), "\n")
 	require.Equal(t, 2, strings.Count(u.ok("alarms", "ack", list.Alarms[0].ID, list.Alarms[1].ID, "-comment", "seen"), " acknowledged"))
@@ -163,6 +171,36 @@ func alarmsAreUsed(t *testing.T, u *user) {
 	require.Contains(t, u.ok("silences", "list"), silence.SilenceID)
 	u.ok("silences", "remove", silence.SilenceID)
 	require.NotContains(t, u.ok("silences", "list", "-all"), silence.SilenceID)
+}
+
+func rulesAreManaged(t *testing.T, u *user) {
+	added := u.ok("rules", "add", "sim.temperature", "high", "150.5", "-id", "hot", "-severity", "Critical", "-deadband", "2", "-on-delay", "5s", "-instructions", "Close V7")
+	require.Regexp(t, `(?m)^hot +sim\.temperature +High +150\.5 +Critical`, added)
+	u.ok("rules", "add", "sim.temperature", "Stale", "-id", "old")
+	require.Regexp(t, `(?m)^old +sim\.temperature +Stale +- +Warning`, u.ok("rules", "list", "-tag", "sim.temperature"))
+	var list struct {
+		Rules []struct {
+			ID                  string
+			Instructions        string
+			Deadband, OnDelayMs float64
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(u.ok("rules", "list", "-tag", "sim.temperature", "-o", "json")), &list))
+	for _, r := range list.Rules {
+		if r.ID == "hot" {
+			require.Equal(t, "Close V7", r.Instructions)
+			require.Equal(t, []float64{2, 5000}, []float64{r.Deadband, r.OnDelayMs})
+		}
+	}
+	u.fails(5, "hot", "rules", "add", "sim.temperature", "High", "1", "-id", "hot")
+	u.fails(2, "a number is expected", "rules", "add", "sim.temperature", "High", "warm")
+	u.fails(2, "need a limit", "rules", "add", "sim.temperature", "High")
+	u.fails(2, "are known", "rules", "add", "sim.temperature", "Deviation", "3")
+	u.fails(2, "are known", "rules", "add", "sim.temperature", "High", "3", "-severity", "Grave")
+	u.ok("rules", "remove", "hot")
+	u.ok("rules", "remove", "old")
+	require.NotContains(t, u.ok("rules", "list", "-tag", "sim.temperature"), "hot")
+	u.fails(4, "", "rules", "remove", "hot")
 }
 
 func shellsAreMoved(t *testing.T, u *user) {
@@ -203,6 +241,67 @@ func plantIsUsed(t *testing.T, u *user) {
 	u.fails(4, "nope", "bridges", "unbind", "nope")
 	u.fails(4, "not found on the network", "bridges", "bind", "nope")
 	u.fails(1, "BRIDGE_CONNECTION_FAILED", "bridges", "bind", "nope", "http://127.0.0.1:1")
+	bridgesAreBound(t, u)
+}
+
+func bridgesAreBound(t *testing.T, u *user) {
+	address := fmt.Sprintf("127.0.0.1:%d", realtest.FreePort(t))
+	bridge := exec.Command(program(t, "bridge"), "-data", t.TempDir(), "-listen", address)
+	bridge.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + os.TempDir(), "Bridge__Id=press-7", "Bridge__BindSecret=open-sesame", "Discovery__Mdns=false"}
+	require.NoError(t, bridge.Start())
+	t.Cleanup(func() {
+		_ = bridge.Process.Kill() // it may have ended
+		_ = bridge.Wait()
+	})
+	eventually(t, "the bridge does not listen", func() bool {
+		conn, err := net.Dial("tcp", address)
+		return err == nil && conn.Close() == nil
+	})
+	bind := []string{"bridges", "bind", "press-7", "http://" + address, "-secret-stdin"}
+	r := u.runWith("wrong\n", bind...)
+	require.Equal(t, 1, r.code, r.out)
+	require.Contains(t, r.err, "bind secret")
+	r = u.runWith("open-sesame\n", bind...)
+	require.Equal(t, 0, r.code, r.err)
+	require.Regexp(t, `press-7 +Simulation +[1-9]`, r.out)
+	require.NotContains(t, r.out+r.err, "sesame")
+	require.Contains(t, u.ok("bridges", "list"), "press-7")
+	require.Contains(t, u.ok("__complete", "bridges", "unbind", "pr"), "press-7\t")
+	eventually(t, "the bridge has no tags", func() bool { return strings.Contains(u.ok("tags", "list", "-driver", "press-7"), "press-7.") })
+	u.ok("bridges", "unbind", "press-7")
+	require.NotContains(t, u.ok("bridges", "list"), "press-7")
+}
+
+// What is done to an alarm while somebody watches is seen when it is done.
+func alarmsAreWatched(t *testing.T, u *user, id string) {
+	cmd := u.command("alarms", "watch", "-o", "json")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	seen := map[string]string{}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var line struct {
+			Kind, By, Comment, Position string
+			Alarm                       struct{ ID string }
+		}
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &line))
+		if line.Alarm.ID != id {
+			continue
+		}
+		seen[line.Kind] = line.By + " " + line.Comment
+		if line.Kind == "acknowledged" {
+			require.NotEmpty(t, line.Position)
+			break
+		}
+		u.ok("alarms", "ack", id, "-comment", "seen in the watch")
+	}
+	require.Equal(t, map[string]string{"open": " ", "acknowledged": "admin seen in the watch"}, seen)
 }
 
 func predictionsAreTold(t *testing.T, u *user) {

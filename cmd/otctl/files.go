@@ -98,13 +98,17 @@ func (c *cli) save(answer *http.Response, path string, force bool) (err error) {
 	return os.Rename(temp.Name(), path)
 }
 
-// progress is a line on a terminal that tells how far something is; nothing elsewhere.
+// progress is a line on a terminal that tells how far something is; nothing elsewhere. Safe for concurrent use: a request is still being
+// sent when it has been answered.
 type progress struct {
 	out   io.Writer // nil for none
 	label string
-	done  int64
 	total int64 // 0 or less if it is not known
-	last  time.Time
+
+	mu   sync.Mutex
+	done int64
+	last time.Time
+	over bool
 }
 
 func (c *cli) progress(label string, total int64) *progress {
@@ -117,17 +121,22 @@ func (c *cli) progress(label string, total int64) *progress {
 
 // add counts bytes.
 func (p *progress) add(n int64) {
+	p.mu.Lock()
 	p.done += n
+	done := p.done
+	p.mu.Unlock()
 	if p.total > 0 {
-		p.draw(float64(p.done)/float64(p.total), bytesText(p.done)+" of "+bytesText(p.total))
+		p.draw(float64(done)/float64(p.total), bytesText(done)+" of "+bytesText(p.total))
 	} else {
-		p.draw(-1, bytesText(p.done))
+		p.draw(-1, bytesText(done))
 	}
 }
 
 // draw draws the line anew, a few times a second. A share below 0 is not known.
 func (p *progress) draw(share float64, text string) {
-	if p.out == nil || time.Since(p.last) < 150*time.Millisecond {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.out == nil || p.over || time.Since(p.last) < 150*time.Millisecond {
 		return
 	}
 	p.last = time.Now()
@@ -166,8 +175,11 @@ func (p *progress) clock(whole time.Duration) (done func()) {
 	}
 }
 
-// end removes the line.
+// end removes the line, and nothing is drawn any more.
 func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
 	if p.out != nil && !p.last.IsZero() {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}

@@ -1,7 +1,11 @@
 package main_test
 
 import (
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/internal/realtest"
 )
 
 func TestCommandsWithoutAnEngine(t *testing.T) {
@@ -58,6 +64,107 @@ func TestAWriteWithoutAnAnswerIsUnknownAndNotRepeated(t *testing.T) {
 	require.Equal(t, int32(1), writes.Load())
 	u.fails(6, "devices outcome robot ", "devices", "command", "robot", "PickUp")
 	require.Equal(t, int32(2), writes.Load())
+}
+
+func TestWhatAProxyAnswersIsNoOutcome(t *testing.T) {
+	t.Parallel()
+	for answer, code := range map[string]int{"<html>502 Bad Gateway</html>": 6, `{"code":"BRIDGE_CONNECTION_FAILED","detail":"no bridge"}`: 1} {
+		u := fake(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				fmt.Fprint(w, aTag)
+				return
+			}
+			w.WriteHeader(http.StatusBadGateway)
+			fmt.Fprint(w, answer)
+		})
+		u.fails(code, "otctl: ", "tags", "set", "sim.a b%", "2")
+	}
+}
+
+func TestCertificatesAreChecked(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		fmt.Fprint(w, aTag)
+	}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	u := newUser(t, s.URL)
+	u.fails(1, "certificate", "tags", "get", "a")
+	require.Zero(t, asked.Load())
+	ca := filepath.Join(u.dir, "ca.pem")
+	require.NoError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600))
+	u.ok("tags", "get", "a", "-ca-file", ca)
+}
+
+// hubOf serves the hub of consoles: serve sends what follows an invocation of Alarms with a position, and returns to cut the connection.
+func hubOf(serve func(since string, send func(text string))) http.HandlerFunc {
+	asked := make(chan string, 1)
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/negotiate"):
+			fmt.Fprint(w, `{"connectionToken":"secret"}`)
+		case r.URL.Path == "/hubs/console" && r.Method == http.MethodPost:
+			body, _ := io.ReadAll(r.Body)
+			for _, one := range strings.Split(string(body), "\x1e") {
+				var m struct {
+					Target    string
+					Arguments []string
+				}
+				if json.Unmarshal([]byte(one), &m) == nil && m.Target == "Alarms" {
+					asked <- m.Arguments[0]
+				}
+			}
+		case r.URL.Path == "/hubs/console":
+			w.Header().Set("Content-Type", "text/event-stream")
+			send := func(text string) {
+				fmt.Fprintf(w, "data: %s\x1e\n\n", text)
+				w.(http.Flusher).Flush()
+			}
+			w.(http.Flusher).Flush()
+			serve(<-asked, send)
+		default:
+			fmt.Fprint(w, `{"alarms":[{"id":"1","code":7,"severity":"Warning","source":"tank","message":"full","isActive":true,"triggeredAt":"2026-01-01T00:00:00Z","acknowledgedAt":null,"acknowledgedBy":null}],"totalCount":1}`)
+		}
+	}
+}
+
+func TestAWatchOfAlarmsResumesBehindTheLastTransition(t *testing.T) {
+	t.Parallel()
+	event := func(position, kind, source string) string {
+		return fmt.Sprintf(`{"type":1,"target":"alarms","arguments":[{"position":%[1]q,"items":[{"position":%[1]q,"kind":%[2]q,"at":"2026-01-01T00:00:00Z","by":"ann","comment":"seen","code":7,`+
+			`"alarm":{"id":"1","code":7,"severity":"Warning","source":%[3]q,"message":"full","isActive":true,"triggeredAt":"2026-01-01T00:00:00Z","labels":{"area":"A"}}}]}]}`, position, kind, source)
+	}
+	var since []string
+	u := fake(t, hubOf(func(position string, send func(string)) {
+		since = append(since, position)
+		send(`{}`)
+		switch len(since) {
+		case 1:
+			send(`{"type":3,"invocationId":"1","result":{"position":"5-a"}}`)
+			send(`{"type":6}`)
+			send(event("", "raised", "tank")) // cannot be stored yet
+			send(event("6-b", "raised", "tank"))
+			send(event("7-c", "outOfService", "pump"))
+		case 2:
+			send(`{"type":3,"invocationId":"1","error":"POSITION_GONE: read the alarms anew"}`)
+		default:
+			send(`{"type":3,"invocationId":"1","result":{"position":"9-d"}}`)
+			send(event("10-e", "acknowledged", "tank"))
+		}
+	}))
+	r := u.run("alarms", "watch", "-source", "TANK", "-count", "4")
+	require.Equal(t, 0, r.code, r.err)
+	require.Equal(t, []string{"", "7-c", ""}, since)
+	lines := strings.Split(strings.TrimSpace(r.out), "\n")
+	require.Len(t, lines, 4, r.out)
+	for i, words := range []string{"unacknowledged", "raised", "unacknowledged", "acknowledged"} {
+		require.Contains(t, lines[i], "  "+words+" ", r.out)
+	}
+	require.Contains(t, lines[3], "full (ann: seen)")
+	require.Contains(t, r.err, "what happened in between is missing here")
 }
 
 func TestOutcomesHaveExitCodes(t *testing.T) {
@@ -137,11 +244,20 @@ func TestCompletionScripts(t *testing.T) {
 	u.fails(2, "bash, zsh and fish", "completion", "tcsh")
 	require.Contains(t, u.ok("completion", "zsh"), "compdef")
 	require.Contains(t, u.ok("completion", "fish"), "complete -c otctl")
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("bash is not installed")
-	}
+	bash, zsh, fish := realtest.Need(t, "bash"), realtest.Need(t, "zsh"), realtest.Need(t, "fish")
 	program(t, "otctl")
+	shell := func(name string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Env, cmd.Dir = u.env, u.dir
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return string(out)
+	}
+	require.Equal(t, "sim.two words\nsim.x$(touch hacked)\n", shell(fish, "--no-config", "-c", `otctl completion fish | source; complete -C "otctl tags get sim."`))
+	require.Equal(t, "sim.two words|sim.x$(touch hacked)|files\n", shell(zsh, "-f", "-c", `autoload -Uz compinit; compinit -u -D; source <(otctl completion zsh)
+		compadd() { print -rn -- "${(j:|:)names}|" }; _files() { print files }
+		words=(otctl tags get sim.); CURRENT=4; _otctl; words=(otctl aas import ""); _otctl`))
 	cmd := exec.Command(bash, "--norc", "-c", `eval "$(otctl completion bash)"; COMP_WORDS=(otctl tags get sim.); COMP_CWORD=3; _otctl; printf '%s\n' "${COMPREPLY[@]}"`)
 	cmd.Env, cmd.Dir = u.env, u.dir
 	out, err := cmd.CombinedOutput()

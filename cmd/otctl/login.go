@@ -51,11 +51,11 @@ func (c *cli) login(ctx context.Context, user string, stdin bool) error {
 			return usagef("-password-stdin needs -user")
 		}
 		fmt.Fprint(c.errOut, "User: ")
-		if user, err = line(lines); err != nil {
+		if user, err = interruptible(ctx, func() (string, error) { return line(lines) }); err != nil {
 			return fmt.Errorf("read the name: %w", err)
 		}
 	}
-	password, err := c.password(lines, stdin)
+	password, err := c.password(ctx, lines, stdin)
 	if err != nil {
 		return fmt.Errorf("read the password: %w", err)
 	}
@@ -115,19 +115,49 @@ func line(r *bufio.Reader) (string, error) {
 	return strings.TrimRight(text, "\r\n"), err
 }
 
+// interruptible reads what may never come. The program ends soon after ctx, and with it a read that goes on.
+func interruptible(ctx context.Context, read func() (string, error)) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := read()
+		done <- result{text, err}
+	}()
+	select {
+	case r := <-done:
+		return r.text, r.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
 // password reads it without echo from a terminal.
-func (c *cli) password(lines *bufio.Reader, stdin bool) (string, error) {
+func (c *cli) password(ctx context.Context, lines *bufio.Reader, stdin bool) (string, error) {
 	if stdin {
-		return line(lines)
+		return interruptible(ctx, func() (string, error) { return line(lines) })
 	}
 	file, ok := c.in.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return "", usagef("the standard input is no terminal; use -password-stdin")
 	}
+	fd := int(file.Fd())
+	echoing, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
 	fmt.Fprint(c.errOut, "Password: ")
-	password, err := term.ReadPassword(int(file.Fd()))
+	password, err := interruptible(ctx, func() (string, error) {
+		password, err := term.ReadPassword(fd)
+		return string(password), err
+	})
+	if ctx.Err() != nil { // the read goes on and would leave the terminal without echo
+		err = errors.Join(err, term.Restore(fd, echoing))
+	}
 	fmt.Fprintln(c.errOut)
-	return string(password), err
+	return password, err
 }
 
 func logout(ctx context.Context, c *cli, _ []string) error {

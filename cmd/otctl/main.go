@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"syscall"
 
 	"github.com/otkit/otkit/internal/program"
@@ -34,6 +35,8 @@ const (
 )
 
 func main() {
+	// A pipe that nobody reads must not end the program before its exit code tells what became of a write.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := program.UntilSignal(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -42,8 +45,8 @@ func main() {
 
 // run is main without the process.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	buffer := bufio.NewWriterSize(out, 64<<10)
-	c := &cli{in: in, out: buffer, errOut: errOut, stdout: out}
+	buffer := newOutput(out)
+	c := &cli{in: in, out: buffer, errOut: errOut}
 	err := c.dispatch(ctx, args)
 	if failed := buffer.Flush(); failed != nil && err == nil {
 		err = failed
@@ -55,11 +58,27 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 type cli struct {
 	in     io.Reader
 	out    *bufio.Writer
-	stdout io.Writer // out without its buffer
 	errOut io.Writer
 
 	server, output, caFile string // flags that every command has
 	opened                 *connection
+}
+
+// output is the standard output. Its errors are told from those of connections.
+type output struct{ to io.Writer }
+
+type outputError struct{ error }
+
+func (e *outputError) Unwrap() error { return e.error }
+
+func newOutput(to io.Writer) *bufio.Writer { return bufio.NewWriterSize(output{to}, 64<<10) }
+
+func (o output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if err != nil {
+		err = &outputError{err}
+	}
+	return n, err
 }
 
 // failure is an error with an exit code of its own.
@@ -82,11 +101,10 @@ func (c *cli) exitCode(ctx context.Context, err error) int {
 	var (
 		f       *failure
 		refused *apiError
+		unread  *outputError
 	)
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
-		return 0
-	case errors.Is(err, syscall.EPIPE): // who reads the output has seen enough
 		return 0
 	case errors.Is(err, errPrinted):
 		return exitUsage
@@ -98,6 +116,8 @@ func (c *cli) exitCode(ctx context.Context, err error) int {
 	case errors.As(err, &refused):
 		c.complain(err)
 		return refused.exitCode()
+	case errors.As(err, &unread) && errors.Is(unread, syscall.EPIPE): // who reads the output has seen enough
+		return 0
 	}
 	c.complain(err)
 	return exitFailed

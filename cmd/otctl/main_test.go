@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 var built = sync.OnceValue(func() error {
-	out, err := exec.Command("go", "build", "-o", programs+string(filepath.Separator), ".", "../engine").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", programs+string(filepath.Separator), ".", "../engine", "../bridge").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -66,13 +66,21 @@ func (s *store) session(server string) (session, error) {
 	return saved.Sessions[server], err
 }
 
+// lockTimeout is longer than the exchange of a token takes at most.
+const lockTimeout = 30 * time.Second
+
 // change changes the file while no other process does.
 func (s *store) change(ctx context.Context, edit func(*sessions) error) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
 	lock := flock.New(s.path+".lock", flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+	waiting, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	if _, err := lock.TryLockContext(waiting, 20*time.Millisecond); err != nil {
+		if ctx.Err() == nil {
+			return fmt.Errorf("another otctl, perhaps a stopped one, holds %s.lock: %w", s.path, err)
+		}
 		return fmt.Errorf("lock %s: %w", s.path, err)
 	}
 	defer lock.Close()

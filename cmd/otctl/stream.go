@@ -24,13 +24,13 @@ var errEnough = errors.New("enough was seen")
 
 // follow keeps a stream of server-sent events open until ctx ends, and hands over the data of each event. When the connection is
 // lost it tells so, connects again, and tells what may be missing.
-func (c *cli) follow(ctx context.Context, missing string, open func(context.Context) (*http.Response, error), each func(data []byte) error) error {
+func (c *cli) follow(ctx context.Context, missing func() string, open func(context.Context) (*http.Response, error), each func(data []byte) error) error {
 	ctx = withSilence(ctx, streamSilence)
 	var lost time.Time
 	for failures := 0; ; {
 		err := stream(ctx, open, func(answer *http.Response) error {
 			if failures > 0 {
-				c.note("otctl: connected again after %s; %s", time.Since(lost).Round(100*time.Millisecond), missing)
+				c.note("otctl: connected again after %s; %s", time.Since(lost).Round(100*time.Millisecond), missing())
 				failures = 0
 			}
 			return events(answer.Body, each)

@@ -39,7 +39,7 @@ func watchTagsCommand() command {
 				}
 			}
 			w := watcher{c: c, left: count}
-			return c.follow(ctx, "changes in between may be missing here; see otctl tags history",
+			return c.follow(ctx, func() string { return "changes in between may be missing here; see otctl tags history" },
 				func(ctx context.Context) (*http.Response, error) { return conn.StreamTags(ctx, &params) }, w.event)
 		}}
 }

@@ -44,6 +44,7 @@ func (e AccessMode) Valid() bool {
 const (
 	AlarmEventEventAcknowledged AlarmEventEvent = "Acknowledged"
 	AlarmEventEventCleared      AlarmEventEvent = "Cleared"
+	AlarmEventEventCommented    AlarmEventEvent = "Commented"
 	AlarmEventEventEscalated    AlarmEventEvent = "Escalated"
 	AlarmEventEventInService    AlarmEventEvent = "InService"
 	AlarmEventEventOutOfService AlarmEventEvent = "OutOfService"
@@ -64,6 +65,8 @@ func (e AlarmEventEvent) Valid() bool {
 	case AlarmEventEventAcknowledged:
 		return true
 	case AlarmEventEventCleared:
+		return true
+	case AlarmEventEventCommented:
 		return true
 	case AlarmEventEventEscalated:
 		return true
@@ -1139,6 +1142,22 @@ type AlarmAnalytics struct {
 	TopPercent float64         `json:"topPercent"`
 }
 
+// AlarmCounts defines model for AlarmCounts.
+type AlarmCounts struct {
+	// Flood More alarms were raised in the last ten minutes than the operators can handle.
+	Flood bool `json:"flood"`
+
+	// Gravest The newest of the most severe that are active, unacknowledged ones first; null for none.
+	Gravest *AlarmInfo `json:"gravest"`
+
+	// Severities By severity. An Error is Critical, as in lists.
+	Severities struct {
+		Critical AlarmStateCounts `json:"Critical"`
+		Info     AlarmStateCounts `json:"Info"`
+		Warning  AlarmStateCounts `json:"Warning"`
+	} `json:"severities"`
+}
+
 // AlarmEvent defines model for AlarmEvent.
 type AlarmEvent struct {
 	At time.Time `json:"at"`
@@ -1259,6 +1278,21 @@ type AlarmRuleRequest = rules.Request
 
 // AlarmSeverity defines model for AlarmSeverity.
 type AlarmSeverity string
+
+// AlarmStateCounts defines model for AlarmStateCounts.
+type AlarmStateCounts struct {
+	// Acknowledged Active.
+	Acknowledged           int `json:"acknowledged"`
+	OutOfService           int `json:"outOfService"`
+	ReturnedUnacknowledged int `json:"returnedUnacknowledged"`
+
+	// Shelved Active or unacknowledged, as those below.
+	Shelved            int `json:"shelved"`
+	SuppressedByDesign int `json:"suppressedByDesign"`
+
+	// Unacknowledged Active.
+	Unacknowledged int `json:"unacknowledged"`
+}
 
 // AlarmTrendPoint defines model for AlarmTrendPoint.
 type AlarmTrendPoint struct {
@@ -1717,6 +1751,11 @@ type CommandResult struct {
 	// State TimedOut and Lost: what the device did is not known.
 	State   CommandPhase `json:"state"`
 	Success bool         `json:"success"`
+}
+
+// CommentRequest defines model for CommentRequest.
+type CommentRequest struct {
+	Comment string `json:"comment"`
 }
 
 // ConceptDescription A concept description of the metamodel V3.1 (IDTA-01001). A request may leave out modelType, here and
@@ -3867,6 +3906,9 @@ type ListAlarmsParams struct {
 	// unacknowledged.
 	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
 
+	// Sort `newest` first; or `priority`: unacknowledged first, then the most severe (Critical before Error), then the newest.
+	Sort string `form:"sort,omitempty" json:"sort,omitempty,omitzero"`
+
 	// Source Part of the source. The letters A to Z match in either case.
 	Source AlarmSource `form:"source,omitempty" json:"source,omitempty,omitzero"`
 
@@ -4424,6 +4466,9 @@ type ReplaceAlarmRuleJSONRequestBody = AlarmRuleRequest
 
 // AcknowledgeAlarmJSONRequestBody defines body for AcknowledgeAlarm for application/json ContentType.
 type AcknowledgeAlarmJSONRequestBody = AcknowledgeRequest
+
+// CommentAlarmJSONRequestBody defines body for CommentAlarm for application/json ContentType.
+type CommentAlarmJSONRequestBody = CommentRequest
 
 // PutAlarmInServiceJSONRequestBody defines body for PutAlarmInService for application/json ContentType.
 type PutAlarmInServiceJSONRequestBody = AcknowledgeRequest
@@ -5210,6 +5255,11 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/alarms/analytics (the `GetAlarmAnalytics` operationId).
 	GetAlarmAnalytics(ctx context.Context, params *GetAlarmAnalyticsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetAlarmCounts Count alarms by severity and state, with the gravest one
+	//
+	// Corresponds with GET /api/v1/alarms/counts (the `GetAlarmCounts` operationId).
+	GetAlarmCounts(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetAlarmHistory List alarms raised in a time range, newest first
 	//
 	// Corresponds with GET /api/v1/alarms/history (the `GetAlarmHistory` operationId).
@@ -5238,6 +5288,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/alarms/{alarm_id}/acknowledge (the `AcknowledgeAlarm` operationId).
 	AcknowledgeAlarm(ctx context.Context, alarmID string, body AcknowledgeAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CommentAlarmWithBody Comment on one occurrence of an alarm without acknowledging it
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/alarms/{alarm_id}/comment (the `CommentAlarm` operationId).
+	CommentAlarmWithBody(ctx context.Context, alarmID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CommentAlarm Comment on one occurrence of an alarm without acknowledging it
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/alarms/{alarm_id}/comment (the `CommentAlarm` operationId).
+	CommentAlarm(ctx context.Context, alarmID string, body CommentAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAlarmEvents What happened to one occurrence of an alarm, oldest first
 	//
@@ -7638,6 +7702,21 @@ func (c *Client) GetAlarmAnalytics(ctx context.Context, params *GetAlarmAnalytic
 	return c.Client.Do(req)
 }
 
+// GetAlarmCounts Count alarms by severity and state, with the gravest one
+//
+// Corresponds with GET /api/v1/alarms/counts (the `GetAlarmCounts` operationId).
+func (c *Client) GetAlarmCounts(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAlarmCountsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetAlarmHistory List alarms raised in a time range, newest first
 //
 // Corresponds with GET /api/v1/alarms/history (the `GetAlarmHistory` operationId).
@@ -7707,6 +7786,40 @@ func (c *Client) AcknowledgeAlarmWithBody(ctx context.Context, alarmID string, c
 // Corresponds with POST /api/v1/alarms/{alarm_id}/acknowledge (the `AcknowledgeAlarm` operationId).
 func (c *Client) AcknowledgeAlarm(ctx context.Context, alarmID string, body AcknowledgeAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewAcknowledgeAlarmRequest(c.Server, alarmID, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CommentAlarmWithBody Comment on one occurrence of an alarm without acknowledging it
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/alarms/{alarm_id}/comment (the `CommentAlarm` operationId).
+func (c *Client) CommentAlarmWithBody(ctx context.Context, alarmID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCommentAlarmRequestWithBody(c.Server, alarmID, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CommentAlarm Comment on one occurrence of an alarm without acknowledging it
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/alarms/{alarm_id}/comment (the `CommentAlarm` operationId).
+func (c *Client) CommentAlarm(ctx context.Context, alarmID string, body CommentAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCommentAlarmRequest(c.Server, alarmID, body)
 	if err != nil {
 		return nil, err
 	}
@@ -13187,6 +13300,14 @@ func NewListAlarmsRequest(server string, params *ListAlarmsParams) (*http.Reques
 			}
 		}
 
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "source", params.Source, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 			return nil, err
 		} else {
@@ -13301,6 +13422,33 @@ func NewGetAlarmAnalyticsRequest(server string, params *GetAlarmAnalyticsParams)
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAlarmCountsRequest constructs an http.Request for the GetAlarmCounts method
+func NewGetAlarmCountsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/alarms/counts")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -13550,6 +13698,53 @@ func NewAcknowledgeAlarmRequestWithBody(server string, alarmID string, contentTy
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/alarms/%s/acknowledge", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewCommentAlarmRequest calls the generic CommentAlarm builder with application/json body
+func NewCommentAlarmRequest(server string, alarmID string, body CommentAlarmJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCommentAlarmRequestWithBody(server, alarmID, "application/json", bodyReader)
+}
+
+// NewCommentAlarmRequestWithBody constructs an http.Request for the CommentAlarm method, with any body, and a specified content type
+func NewCommentAlarmRequestWithBody(server string, alarmID string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "alarm_id", alarmID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/alarms/%s/comment", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -19632,6 +19827,13 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/alarms/analytics (the `GetAlarmAnalytics` operationId).
 	GetAlarmAnalyticsWithResponse(ctx context.Context, params *GetAlarmAnalyticsParams, reqEditors ...RequestEditorFn) (*GetAlarmAnalyticsResponse, error)
 
+	// GetAlarmCountsWithResponse Count alarms by severity and state, with the gravest one
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/alarms/counts (the `GetAlarmCounts` operationId).
+	GetAlarmCountsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAlarmCountsResponse, error)
+
 	// GetAlarmHistoryWithResponse List alarms raised in a time range, newest first
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -19666,6 +19868,20 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/alarms/{alarm_id}/acknowledge (the `AcknowledgeAlarm` operationId).
 	AcknowledgeAlarmWithResponse(ctx context.Context, alarmID string, body AcknowledgeAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*AcknowledgeAlarmResponse, error)
+
+	// CommentAlarmWithBodyWithResponse Comment on one occurrence of an alarm without acknowledging it
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/alarms/{alarm_id}/comment (the `CommentAlarm` operationId).
+	CommentAlarmWithBodyWithResponse(ctx context.Context, alarmID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CommentAlarmResponse, error)
+
+	// CommentAlarmWithResponse Comment on one occurrence of an alarm without acknowledging it
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/alarms/{alarm_id}/comment (the `CommentAlarm` operationId).
+	CommentAlarmWithResponse(ctx context.Context, alarmID string, body CommentAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*CommentAlarmResponse, error)
 
 	// ListAlarmEventsWithResponse What happened to one occurrence of an alarm, oldest first
 	//
@@ -27119,6 +27335,82 @@ func (r GetAlarmAnalyticsResponse) ContentType() string {
 	return ""
 }
 
+type GetAlarmCountsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AlarmCounts
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAlarmCountsResponse) GetJSON200() *AlarmCounts {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetAlarmCountsResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetAlarmCountsResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetAlarmCountsResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetAlarmCountsResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetAlarmCountsResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAlarmCountsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAlarmCountsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAlarmCountsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAlarmCountsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetAlarmHistoryResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -27466,6 +27758,117 @@ func (r AcknowledgeAlarmResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r AcknowledgeAlarmResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CommentAlarmResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Success
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CommentAlarmResponse) GetJSON200() *Success {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r CommentAlarmResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r CommentAlarmResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r CommentAlarmResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r CommentAlarmResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r CommentAlarmResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r CommentAlarmResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r CommentAlarmResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r CommentAlarmResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r CommentAlarmResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r CommentAlarmResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r CommentAlarmResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CommentAlarmResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CommentAlarmResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CommentAlarmResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -38125,6 +38528,19 @@ func (c *ClientWithResponses) GetAlarmAnalyticsWithResponse(ctx context.Context,
 	return ParseGetAlarmAnalyticsResponse(rsp)
 }
 
+// GetAlarmCountsWithResponse Count alarms by severity and state, with the gravest one
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/alarms/counts (the `GetAlarmCounts` operationId).
+func (c *ClientWithResponses) GetAlarmCountsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetAlarmCountsResponse, error) {
+	rsp, err := c.GetAlarmCounts(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAlarmCountsResponse(rsp)
+}
+
 // GetAlarmHistoryWithResponse List alarms raised in a time range, newest first
 //
 // Returns a wrapper object for the known response body format(s).
@@ -38188,6 +38604,32 @@ func (c *ClientWithResponses) AcknowledgeAlarmWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseAcknowledgeAlarmResponse(rsp)
+}
+
+// CommentAlarmWithBodyWithResponse Comment on one occurrence of an alarm without acknowledging it
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/alarms/{alarm_id}/comment (the `CommentAlarm` operationId).
+func (c *ClientWithResponses) CommentAlarmWithBodyWithResponse(ctx context.Context, alarmID string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CommentAlarmResponse, error) {
+	rsp, err := c.CommentAlarmWithBody(ctx, alarmID, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCommentAlarmResponse(rsp)
+}
+
+// CommentAlarmWithResponse Comment on one occurrence of an alarm without acknowledging it
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/alarms/{alarm_id}/comment (the `CommentAlarm` operationId).
+func (c *ClientWithResponses) CommentAlarmWithResponse(ctx context.Context, alarmID string, body CommentAlarmJSONRequestBody, reqEditors ...RequestEditorFn) (*CommentAlarmResponse, error) {
+	rsp, err := c.CommentAlarm(ctx, alarmID, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCommentAlarmResponse(rsp)
 }
 
 // ListAlarmEventsWithResponse What happened to one occurrence of an alarm, oldest first
@@ -45521,6 +45963,67 @@ func ParseGetAlarmAnalyticsResponse(rsp *http.Response) (*GetAlarmAnalyticsRespo
 	return response, nil
 }
 
+// ParseGetAlarmCountsResponse parses an HTTP response from a GetAlarmCountsWithResponse call
+func ParseGetAlarmCountsResponse(rsp *http.Response) (*GetAlarmCountsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAlarmCountsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AlarmCounts
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetAlarmHistoryResponse parses an HTTP response from a GetAlarmHistoryWithResponse call
 func ParseGetAlarmHistoryResponse(rsp *http.Response) (*GetAlarmHistoryResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -45727,6 +46230,102 @@ func ParseAcknowledgeAlarmResponse(rsp *http.Response) (*AcknowledgeAlarmRespons
 	}
 
 	response := &AcknowledgeAlarmResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Success
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCommentAlarmResponse parses an HTTP response from a CommentAlarmWithResponse call
+func ParseCommentAlarmResponse(rsp *http.Response) (*CommentAlarmResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CommentAlarmResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

@@ -30,6 +30,9 @@ func occurrencesWhere(q *alarms.Query) (string, []any) {
 	if q.Unacknowledged {
 		where += " AND acknowledged_us IS NULL"
 	}
+	if q.Acknowledged {
+		where += " AND acknowledged_us IS NOT NULL"
+	}
 	switch q.Suppressed {
 	case alarms.ExcludeSuppressed:
 		where += " AND withheld = 0"

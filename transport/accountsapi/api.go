@@ -101,16 +101,18 @@ func (a *API) Mount(r chi.Router) {
 }
 
 type (
-	remoteKey struct{}
-	secureKey struct{}
+	remoteKey  struct{}
+	secureKey  struct{}
+	ifMatchKey struct{}
 )
 
 // withRemote puts the caller's address, which throttling needs, into the context, and whether a browser reached the page
-// that calls by TLS, also through a proxy.
+// that calls by TLS, also through a proxy; and the header If-Match, of which the generated server does not tell whether it is empty or absent.
 func withRemote(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 		ctx = context.WithValue(ctx, remoteKey{}, r.RemoteAddr)
 		ctx = context.WithValue(ctx, secureKey{}, r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://"))
+		ctx = context.WithValue(ctx, ifMatchKey{}, r.Header.Values("If-Match"))
 		return next(ctx, w, r, request)
 	}
 }

@@ -70,7 +70,7 @@ func (a *handlers) ReplaceUser(ctx context.Context, r gen.ReplaceUserRequestObje
 	if err != nil {
 		return nil, err
 	}
-	if change.If, err = unchanged(r.Params.IfMatch); err != nil {
+	if change.If, err = unchanged(ctx); err != nil {
 		return nil, err
 	}
 	changed, err := a.accounts.Change(ctx, r.Username, change)
@@ -82,7 +82,7 @@ func (a *handlers) ReplaceUser(ctx context.Context, r gen.ReplaceUserRequestObje
 
 // DeleteUser implements DELETE /api/v1/users/{username}.
 func (a *handlers) DeleteUser(ctx context.Context, r gen.DeleteUserRequestObject) (gen.DeleteUserResponseObject, error) {
-	unless, err := unchanged(r.Params.IfMatch)
+	unless, err := unchanged(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -113,16 +113,16 @@ func changeOf(roles []gen.Role, enabled *bool, password string) (accounts.Change
 	return c, nil
 }
 
-// unchanged returns the condition of a header If-Match, nil if it is empty.
-func unchanged(ifMatch string) (func(accounts.Account) error, error) {
-	if ifMatch == "" {
-		return nil, nil
-	}
-	values := []string{ifMatch}
+// unchanged returns the condition of the header If-Match, nil without one.
+func unchanged(ctx context.Context) (func(accounts.Account) error, error) {
+	values, _ := ctx.Value(ifMatchKey{}).([]string)
 	if err := restapi.Unquoted(values); err != nil {
 		return nil, err
 	}
 	holds := restapi.IfMatch(values)
+	if holds == nil {
+		return nil, nil
+	}
 	return func(a accounts.Account) error {
 		if !holds(tagOf(a)) {
 			return errChanged

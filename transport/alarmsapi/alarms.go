@@ -24,7 +24,7 @@ func (a *handlers) ListAlarms(ctx context.Context, r gen.ListAlarmsRequestObject
 	if q.Search, err = alarmSearch(r.Params.Source, r.Params.Text, r.Params.Label); err != nil {
 		return nil, err
 	}
-	q.OnlyUnacknowledged, q.State = r.Params.OnlyUnacknowledged, alarms.ListState(r.Params.State)
+	q.OnlyUnacknowledged, q.State, q.Order = r.Params.OnlyUnacknowledged, alarms.ListState(r.Params.State), alarms.ListOrder(r.Params.Sort)
 	page, err := a.service.List(ctx, q)
 	if err != nil {
 		return nil, err
@@ -93,6 +93,17 @@ func (a *handlers) AcknowledgeAlarm(ctx context.Context, r gen.AcknowledgeAlarmR
 		return nil, err
 	}
 	return gen.AcknowledgeAlarm200JSONResponse{Success: true}, nil
+}
+
+// CommentAlarm implements POST /api/v1/alarms/{alarm_id}/comment.
+func (a *handlers) CommentAlarm(ctx context.Context, r gen.CommentAlarmRequestObject) (gen.CommentAlarmResponseObject, error) {
+	if r.Body == nil {
+		return nil, restapi.Required("body")
+	}
+	if err := a.service.Comment(ctx, r.AlarmID, a.caller(ctx), r.Body.Comment); err != nil {
+		return nil, err
+	}
+	return gen.CommentAlarm200JSONResponse{Success: true}, nil
 }
 
 // AcknowledgeAlarms implements POST /api/v1/alarms:acknowledge.

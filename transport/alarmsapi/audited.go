@@ -27,6 +27,7 @@ func Audited(service *rules.Service) map[string]audited.Description {
 		"replaceAlarmRule":  {Before: before},
 		"removeAlarmRule":   {Before: before},
 		"acknowledgeAlarm":  {Objects: one},
+		"commentAlarm":      {Objects: one, Detail: true},
 		"acknowledgeAlarms": {Objects: many, Detail: true},
 	}
 }

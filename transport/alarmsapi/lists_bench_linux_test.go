@@ -32,6 +32,45 @@ func raiseMany(b *testing.B, s *alarms.Service, first, count int) {
 	}
 }
 
+// BenchmarkAlarmCounts measures the counts and pages by priority, with 20,000 active alarms and as many that are over.
+func BenchmarkAlarmCounts(b *testing.B) {
+	dbbench.EachDatabase(b, func(b *testing.B, db *storetest.DB, cpu func() time.Duration, ready func()) {
+		s, err := alarms.New(b.Context(), db.Alarms(), alarms.Options{})
+		require.NoError(b, err)
+		defer s.Close(context.Background())
+		api := &handlers{service: s}
+		const active = 20_000
+		raiseMany(b, s, 0, 2*active)
+		for n := 0; n < active; n += 5000 {
+			over := make([]alarms.Signal, 5000)
+			for i := range over {
+				over[i] = alarms.Signal{Key: fmt.Sprintf("app:press/%d", n+i), Reset: true}
+			}
+			_, err := s.Apply(b.Context(), over)
+			require.NoError(b, err)
+		}
+		ready()
+		dbbench.Measure(b, "counts", cpu, func() error {
+			r, err := api.GetAlarmCounts(context.Background(), gen.GetAlarmCountsRequestObject{})
+			if err == nil && r.(gen.GetAlarmCounts200JSONResponse).Severities.Critical.Unacknowledged != active/2 {
+				err = fmt.Errorf("%+v", r)
+			}
+			return err
+		})
+		size := 50
+		for _, order := range []string{"newest", "priority"} {
+			for _, at := range dbbench.Pages(active) {
+				for _, text := range []string{"", "temperature"} {
+					dbbench.Measure(b, order+text+"/"+at.Name, cpu, func() error {
+						_, err := api.ListAlarms(context.Background(), gen.ListAlarmsRequestObject{Params: gen.ListAlarmsParams{Page: &at.Page, PageSize: &size, Sort: order, Text: text}})
+						return err
+					})
+				}
+			}
+		}
+	})
+}
+
 // BenchmarkAlarmPages measures pages of 50 active alarms.
 func BenchmarkAlarmPages(b *testing.B) {
 	dbbench.EachDatabase(b, func(b *testing.B, db *storetest.DB, cpu func() time.Duration, ready func()) {

@@ -203,14 +203,23 @@ func (f *alarmFeed) check(ctx context.Context, p, last position) error {
 	case newest-p.seq > maxBehind:
 		return ErrPositionGone
 	}
-	events, err := f.journal.Events(ctx, max(p.seq-1, 0), 1)
+	events, err := f.journal.Events(ctx, max(p.seq-1, 0), 2)
 	if err != nil {
 		return err
 	}
-	whole := p.seq == max(newest, last.seq) // else everything behind it is gone
 	if len(events) > 0 {
-		first := positionOf(&events[0])
-		whole = first.seq == p.seq+1 || first.seq == p.seq && (p.check == "" || first.check == p.check)
+		if first := positionOf(&events[0]); first.seq == p.seq {
+			if p.check != "" && first.check != p.check {
+				return ErrPositionGone
+			}
+			events = events[1:]
+		}
+	}
+	// What comes next must be next to it: there may be a hole where what could not be read, or was of an earlier time, is gone. A client
+	// that were let follow from before one would be dismissed there again and again.
+	whole := p.seq == max(newest, last.seq)
+	if len(events) > 0 {
+		whole = events[0].Seq == p.seq+1
 	}
 	if !whole {
 		return ErrPositionGone

@@ -391,3 +391,31 @@ func TestAnAlarmTellsWhatRaisedIt(t *testing.T) {
 	require.Equal(t, []string{"Line-1/T1", "hot", "91.5", "80", "Open V-1.", "Unacknowledged", "1"},
 		[]string{g.TagName, g.RuleId, g.Value, g.Limit, g.Instructions, g.State, g.Labels["line"]})
 }
+
+func TestCountsAndComments(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	p.raise("old", alarms.Warning)
+	o := p.raise("hot", alarms.Error)
+	counts := p.call(accounts.Viewer, http.MethodGet, "/api/v1/alarms/counts", nil).object(t)
+	of := func(severity string) map[string]any {
+		return counts["severities"].(map[string]any)[severity].(map[string]any)
+	}
+	require.Equal(t, map[string]any{"unacknowledged": jsonNumber(1), "acknowledged": jsonNumber(0), "returnedUnacknowledged": jsonNumber(0), "shelved": jsonNumber(0), "suppressedByDesign": jsonNumber(0),
+		"outOfService": jsonNumber(0)}, of("Critical"))
+	require.Equal(t, jsonNumber(1), of("Warning")["unacknowledged"])
+	require.Equal(t, o.ID, counts["gravest"].(map[string]any)["id"])
+	require.Equal(t, false, counts["flood"])
+	require.Equal(t, o.ID, p.alarmList("?sort=priority")[0]["id"])
+	requireProblem(t, p.callWrong(accounts.Viewer, http.MethodGet, "/api/v1/alarms?sort=loudest", nil), 400, "INVALID_REQUEST")
+
+	path, body := "/api/v1/alarms/"+o.ID+"/comment", map[string]any{"comment": "on my way"}
+	require.Equal(t, 403, p.call(accounts.Viewer, http.MethodPost, path, body).status)
+	require.Equal(t, 200, p.call(accounts.Operator, http.MethodPost, path, body).status)
+	requireProblem(t, p.call(accounts.Operator, http.MethodPost, "/api/v1/alarms/nothing/comment", body), 404, "ALARM_NOT_FOUND")
+	requireProblem(t, p.callWrong(accounts.Operator, http.MethodPost, path, map[string]any{"comment": ""}), 400, "INVALID_REQUEST")
+	events := p.call(accounts.Viewer, http.MethodGet, "/api/v1/alarms/"+o.ID+"/events", nil).object(t)["events"].([]any)
+	last := events[len(events)-1].(map[string]any)
+	require.Equal(t, []any{"Commented", "operator", "on my way"}, []any{last["event"], last["by"], last["comment"]})
+	require.Nil(t, p.alarmList("?sort=priority")[0]["acknowledgedAt"])
+}

@@ -110,6 +110,13 @@ func TestUsersThatAreWrongAreRefused(t *testing.T) {
 		status := p.changeUser("viewer", tag, map[string]any{"enabled": true}).status
 		require.Equal(t, map[bool]int{true: 412, false: 400}[strings.Contains(tag, `"`)], status, tag)
 	}
+	// An empty one, such as the variable of a script that is not set, is not taken for none.
+	for _, method := range []string{http.MethodPut, http.MethodDelete} {
+		r := p.request(t.Context(), accounts.Admin, method, "/api/v1/users/viewer", map[string]any{"enabled": false})
+		r.Header["If-Match"] = []string{""}
+		requireProblem(t, p.do(r), 400, "INVALID_REQUEST")
+	}
+	require.Equal(t, true, p.call(accounts.Admin, http.MethodGet, "/api/v1/users/viewer", nil).object(t)["enabled"])
 }
 
 func TestTheLastAdminRemains(t *testing.T) {

@@ -115,13 +115,14 @@ func prefersCSV(accept []string, otherwise bool) bool {
 }
 
 // historyRange returns the range of time that is asked for: by default the last 24 hours. The first instant of the year 1, which some programs
-// send for "since ever", is not taken for a start that is not there.
+// send for "since ever", is not taken for a start that is not there. As an end, where it can mean nothing else, it is: the generated client
+// sends it.
 func (t *handlers) historyRange(ctx context.Context, start, end time.Time) (time.Time, time.Time, error) {
 	given := func(name string) bool {
 		r, ok := ctx.Value(requestKey{}).(*http.Request)
 		return ok && r.URL.Query().Get(name) != ""
 	}
-	if end.IsZero() && !given("end") {
+	if end.IsZero() {
 		end = t.now()
 	}
 	if start.IsZero() && !given("start") {

@@ -203,6 +203,9 @@ func TestHistorySinceEver(t *testing.T) {
 	answer, body, _ = ask(t, base+"aggregates?tag=plc.on&interval=1h"+ever, "")
 	require.Equal(t, http.StatusBadRequest, answer.StatusCode)
 	require.Contains(t, body, "at most 100 years")
+	// An end of that kind, which the generated client sends for none, is none.
+	answer, body, _ = ask(t, base+"aggregates?tag=plc.on&interval=1h&end=0001-01-01T00:00:00Z", "")
+	require.Equal(t, http.StatusOK, answer.StatusCode, body)
 }
 
 // The cells of wide aggregates are gathered, and texts may be long.

@@ -19,6 +19,8 @@ func Operations() []auth.Operation {
 		{ID: "getAlarmHistory", Method: http.MethodGet, Path: a + "/history", GRPC: []string{api + "GetAlarmHistory"}, Access: auth.Viewer},
 		{ID: "acknowledgeAlarm", Method: http.MethodPost, Path: a + "/{alarm_id}/acknowledge", GRPC: []string{api + "AcknowledgeAlarm"}, Access: auth.Operator, AuditOptional: true},
 		{ID: "acknowledgeAlarms", Method: http.MethodPost, Path: a + ":acknowledge", GRPC: []string{api + "AcknowledgeAlarms"}, Access: auth.Operator, AuditOptional: true},
+		{ID: "commentAlarm", Method: http.MethodPost, Path: a + "/{alarm_id}/comment", Access: auth.Operator},
+		{ID: "getAlarmCounts", Method: http.MethodGet, Path: a + "/counts", Access: auth.Viewer},
 		{ID: "listAlarmEvents", Method: http.MethodGet, Path: a + "/{alarm_id}/events", Access: auth.Viewer},
 		{ID: "getAlarmTrendV1", Method: http.MethodGet, Path: a + "/trend", Access: auth.Viewer},
 		{ID: "addAlarmResolutionV1", Method: http.MethodPost, Path: a + "/{code}/resolution", Access: auth.Operator},

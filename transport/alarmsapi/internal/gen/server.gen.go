@@ -24,6 +24,7 @@ import (
 const (
 	AlarmEventEventAcknowledged AlarmEventEvent = "Acknowledged"
 	AlarmEventEventCleared      AlarmEventEvent = "Cleared"
+	AlarmEventEventCommented    AlarmEventEvent = "Commented"
 	AlarmEventEventEscalated    AlarmEventEvent = "Escalated"
 	AlarmEventEventInService    AlarmEventEvent = "InService"
 	AlarmEventEventOutOfService AlarmEventEvent = "OutOfService"
@@ -44,6 +45,8 @@ func (e AlarmEventEvent) Valid() bool {
 	case AlarmEventEventAcknowledged:
 		return true
 	case AlarmEventEventCleared:
+		return true
+	case AlarmEventEventCommented:
 		return true
 	case AlarmEventEventEscalated:
 		return true
@@ -246,6 +249,22 @@ type AlarmAnalytics struct {
 	TopPercent float64         `json:"topPercent"`
 }
 
+// AlarmCounts defines model for AlarmCounts.
+type AlarmCounts struct {
+	// Flood More alarms were raised in the last ten minutes than the operators can handle.
+	Flood bool `json:"flood"`
+
+	// Gravest The newest of the most severe that are active, unacknowledged ones first; null for none.
+	Gravest *AlarmInfo `json:"gravest"`
+
+	// Severities By severity. An Error is Critical, as in lists.
+	Severities struct {
+		Critical AlarmStateCounts `json:"Critical"`
+		Info     AlarmStateCounts `json:"Info"`
+		Warning  AlarmStateCounts `json:"Warning"`
+	} `json:"severities"`
+}
+
 // AlarmEvent defines model for AlarmEvent.
 type AlarmEvent struct {
 	At time.Time `json:"at"`
@@ -364,6 +383,21 @@ type AlarmRuleList struct {
 // AlarmRuleRequest defines model for AlarmRuleRequest.
 type AlarmRuleRequest = rules.Request
 
+// AlarmStateCounts defines model for AlarmStateCounts.
+type AlarmStateCounts struct {
+	// Acknowledged Active.
+	Acknowledged           int `json:"acknowledged"`
+	OutOfService           int `json:"outOfService"`
+	ReturnedUnacknowledged int `json:"returnedUnacknowledged"`
+
+	// Shelved Active or unacknowledged, as those below.
+	Shelved            int `json:"shelved"`
+	SuppressedByDesign int `json:"suppressedByDesign"`
+
+	// Unacknowledged Active.
+	Unacknowledged int `json:"unacknowledged"`
+}
+
 // AlarmTrendPoint defines model for AlarmTrendPoint.
 type AlarmTrendPoint struct {
 	CriticalCount int       `json:"criticalCount"`
@@ -373,6 +407,11 @@ type AlarmTrendPoint struct {
 	// TotalCount Of every severity, Info included.
 	TotalCount   int `json:"totalCount"`
 	WarningCount int `json:"warningCount"`
+}
+
+// CommentRequest defines model for CommentRequest.
+type CommentRequest struct {
+	Comment string `json:"comment"`
 }
 
 // FrequentAlarm defines model for FrequentAlarm.
@@ -487,6 +526,9 @@ type ListAlarmsParams struct {
 	// unacknowledged.
 	State string `form:"state,omitempty" json:"state,omitempty,omitzero"`
 
+	// Sort `newest` first; or `priority`: unacknowledged first, then the most severe (Critical before Error), then the newest.
+	Sort string `form:"sort,omitempty" json:"sort,omitempty,omitzero"`
+
 	// Source Part of the source. The letters A to Z match in either case.
 	Source AlarmSource `form:"source,omitempty" json:"source,omitempty,omitzero"`
 
@@ -558,6 +600,9 @@ type ReplaceAlarmRuleJSONRequestBody = AlarmRuleRequest
 // AcknowledgeAlarmJSONRequestBody defines body for AcknowledgeAlarm for application/json ContentType.
 type AcknowledgeAlarmJSONRequestBody = AcknowledgeRequest
 
+// CommentAlarmJSONRequestBody defines body for CommentAlarm for application/json ContentType.
+type CommentAlarmJSONRequestBody = CommentRequest
+
 // PutAlarmInServiceJSONRequestBody defines body for PutAlarmInService for application/json ContentType.
 type PutAlarmInServiceJSONRequestBody = AcknowledgeRequest
 
@@ -626,6 +671,9 @@ type ServerInterface interface {
 	// GetAlarmAnalytics The figures by which an alarm system is judged (EEMUA 191, ISA-18.2)
 	// (GET /api/v1/alarms/analytics)
 	GetAlarmAnalytics(w http.ResponseWriter, r *http.Request, params GetAlarmAnalyticsParams)
+	// GetAlarmCounts Count alarms by severity and state, with the gravest one
+	// (GET /api/v1/alarms/counts)
+	GetAlarmCounts(w http.ResponseWriter, r *http.Request)
 	// GetAlarmHistory List alarms raised in a time range, newest first
 	// (GET /api/v1/alarms/history)
 	GetAlarmHistory(w http.ResponseWriter, r *http.Request, params GetAlarmHistoryParams)
@@ -638,6 +686,9 @@ type ServerInterface interface {
 	// AcknowledgeAlarm Acknowledge one occurrence of an alarm
 	// (POST /api/v1/alarms/{alarm_id}/acknowledge)
 	AcknowledgeAlarm(w http.ResponseWriter, r *http.Request, alarmID string)
+	// CommentAlarm Comment on one occurrence of an alarm without acknowledging it
+	// (POST /api/v1/alarms/{alarm_id}/comment)
+	CommentAlarm(w http.ResponseWriter, r *http.Request, alarmID string)
 	// ListAlarmEvents What happened to one occurrence of an alarm, oldest first
 	// (GET /api/v1/alarms/{alarm_id}/events)
 	ListAlarmEvents(w http.ResponseWriter, r *http.Request, alarmID string, params ListAlarmEventsParams)
@@ -755,6 +806,12 @@ func (_ Unimplemented) GetAlarmAnalytics(w http.ResponseWriter, r *http.Request,
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// GetAlarmCounts Count alarms by severity and state, with the gravest one
+// (GET /api/v1/alarms/counts)
+func (_ Unimplemented) GetAlarmCounts(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // GetAlarmHistory List alarms raised in a time range, newest first
 // (GET /api/v1/alarms/history)
 func (_ Unimplemented) GetAlarmHistory(w http.ResponseWriter, r *http.Request, params GetAlarmHistoryParams) {
@@ -776,6 +833,12 @@ func (_ Unimplemented) GetAlarmTrendV1(w http.ResponseWriter, r *http.Request, p
 // AcknowledgeAlarm Acknowledge one occurrence of an alarm
 // (POST /api/v1/alarms/{alarm_id}/acknowledge)
 func (_ Unimplemented) AcknowledgeAlarm(w http.ResponseWriter, r *http.Request, alarmID string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CommentAlarm Comment on one occurrence of an alarm without acknowledging it
+// (POST /api/v1/alarms/{alarm_id}/comment)
+func (_ Unimplemented) CommentAlarm(w http.ResponseWriter, r *http.Request, alarmID string) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1224,6 +1287,19 @@ func (siw *ServerInterfaceWrapper) ListAlarms(w http.ResponseWriter, r *http.Req
 		return
 	}
 
+	// ------------- Optional query parameter "sort" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sort", r.URL.Query(), &params.Sort, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "sort"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "sort", Err: err})
+		}
+		return
+	}
+
 	// ------------- Optional query parameter "source" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", r.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -1337,6 +1413,20 @@ func (siw *ServerInterfaceWrapper) GetAlarmAnalytics(w http.ResponseWriter, r *h
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetAlarmAnalytics(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetAlarmCounts operation middleware
+func (siw *ServerInterfaceWrapper) GetAlarmCounts(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetAlarmCounts(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1560,6 +1650,32 @@ func (siw *ServerInterfaceWrapper) AcknowledgeAlarm(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.AcknowledgeAlarm(w, r, alarmID)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CommentAlarm operation middleware
+func (siw *ServerInterfaceWrapper) CommentAlarm(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "alarm_id" -------------
+	var alarmID string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alarm_id", chi.URLParam(r, "alarm_id"), &alarmID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "alarm_id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CommentAlarm(w, r, alarmID)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1975,6 +2091,7 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	handle("PUT", "/api/v1/alarm-rules/{id}", wrapper.ReplaceAlarmRule)
 	handle("GET", "/api/v1/alarms", wrapper.ListAlarms)
 	handle("POST", "/api/v1/alarms/{alarm_id}/acknowledge", wrapper.AcknowledgeAlarm)
+	handle("POST", "/api/v1/alarms/{alarm_id}/comment", wrapper.CommentAlarm)
 	handle("GET", "/api/v1/alarms/{alarm_id}/events", wrapper.ListAlarmEvents)
 	handle("POST", "/api/v1/alarms/{code}/in-service", wrapper.PutAlarmInService)
 	handle("POST", "/api/v1/alarms/{code}/out-of-service", wrapper.TakeAlarmOutOfService)
@@ -1986,6 +2103,7 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	handle("POST", "/api/v1/alarms/{code}/unshelve", wrapper.UnshelveAlarm)
 	handle("POST", "/api/v1/alarms/{code}/unsuppress", wrapper.UnsuppressAlarm)
 	handle("GET", "/api/v1/alarms/analytics", wrapper.GetAlarmAnalytics)
+	handle("GET", "/api/v1/alarms/counts", wrapper.GetAlarmCounts)
 	handle("GET", "/api/v1/alarms/history", wrapper.GetAlarmHistory)
 	handle("GET", "/api/v1/alarms/suppressed", wrapper.ListSuppressedAlarms)
 	handle("GET", "/api/v1/alarms/trend", wrapper.GetAlarmTrendV1)
@@ -2294,6 +2412,27 @@ func (response GetAlarmAnalytics200JSONResponse) VisitGetAlarmAnalyticsResponse(
 	return err
 }
 
+type GetAlarmCountsRequestObject struct {
+}
+
+type GetAlarmCountsResponseObject interface {
+	VisitGetAlarmCountsResponse(w http.ResponseWriter) error
+}
+
+type GetAlarmCounts200JSONResponse AlarmCounts
+
+func (response GetAlarmCounts200JSONResponse) VisitGetAlarmCountsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetAlarmHistoryRequestObject struct {
 	Params GetAlarmHistoryParams
 }
@@ -2371,6 +2510,29 @@ type AcknowledgeAlarmResponseObject interface {
 type AcknowledgeAlarm200JSONResponse externalRef0.Success
 
 func (response AcknowledgeAlarm200JSONResponse) VisitAcknowledgeAlarmResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CommentAlarmRequestObject struct {
+	AlarmID string `json:"alarm_id"`
+	Body    *CommentAlarmJSONRequestBody
+}
+
+type CommentAlarmResponseObject interface {
+	VisitCommentAlarmResponse(w http.ResponseWriter) error
+}
+
+type CommentAlarm200JSONResponse externalRef0.Success
+
+func (response CommentAlarm200JSONResponse) VisitCommentAlarmResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -2674,6 +2836,9 @@ type StrictServerInterface interface {
 	// GetAlarmAnalytics The figures by which an alarm system is judged (EEMUA 191, ISA-18.2)
 	// (GET /api/v1/alarms/analytics)
 	GetAlarmAnalytics(ctx context.Context, request GetAlarmAnalyticsRequestObject) (GetAlarmAnalyticsResponseObject, error)
+	// GetAlarmCounts Count alarms by severity and state, with the gravest one
+	// (GET /api/v1/alarms/counts)
+	GetAlarmCounts(ctx context.Context, request GetAlarmCountsRequestObject) (GetAlarmCountsResponseObject, error)
 	// GetAlarmHistory List alarms raised in a time range, newest first
 	// (GET /api/v1/alarms/history)
 	GetAlarmHistory(ctx context.Context, request GetAlarmHistoryRequestObject) (GetAlarmHistoryResponseObject, error)
@@ -2686,6 +2851,9 @@ type StrictServerInterface interface {
 	// AcknowledgeAlarm Acknowledge one occurrence of an alarm
 	// (POST /api/v1/alarms/{alarm_id}/acknowledge)
 	AcknowledgeAlarm(ctx context.Context, request AcknowledgeAlarmRequestObject) (AcknowledgeAlarmResponseObject, error)
+	// CommentAlarm Comment on one occurrence of an alarm without acknowledging it
+	// (POST /api/v1/alarms/{alarm_id}/comment)
+	CommentAlarm(ctx context.Context, request CommentAlarmRequestObject) (CommentAlarmResponseObject, error)
 	// ListAlarmEvents What happened to one occurrence of an alarm, oldest first
 	// (GET /api/v1/alarms/{alarm_id}/events)
 	ListAlarmEvents(ctx context.Context, request ListAlarmEventsRequestObject) (ListAlarmEventsResponseObject, error)
@@ -3115,6 +3283,30 @@ func (sh *strictHandler) GetAlarmAnalytics(w http.ResponseWriter, r *http.Reques
 	}
 }
 
+// GetAlarmCounts operation middleware
+func (sh *strictHandler) GetAlarmCounts(w http.ResponseWriter, r *http.Request) {
+	var request GetAlarmCountsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAlarmCounts(ctx, request.(GetAlarmCountsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAlarmCounts")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetAlarmCountsResponseObject); ok {
+		if err := validResponse.VisitGetAlarmCountsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetAlarmHistory operation middleware
 func (sh *strictHandler) GetAlarmHistory(w http.ResponseWriter, r *http.Request, params GetAlarmHistoryParams) {
 	var request GetAlarmHistoryRequestObject
@@ -3220,6 +3412,39 @@ func (sh *strictHandler) AcknowledgeAlarm(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(AcknowledgeAlarmResponseObject); ok {
 		if err := validResponse.VisitAcknowledgeAlarmResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CommentAlarm operation middleware
+func (sh *strictHandler) CommentAlarm(w http.ResponseWriter, r *http.Request, alarmID string) {
+	var request CommentAlarmRequestObject
+
+	request.AlarmID = alarmID
+
+	var body CommentAlarmJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CommentAlarm(ctx, request.(CommentAlarmRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CommentAlarm")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CommentAlarmResponseObject); ok {
+		if err := validResponse.VisitCommentAlarmResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

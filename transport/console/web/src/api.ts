@@ -78,8 +78,11 @@ async function call<T>(q: Request): Promise<T> {
 }
 
 export async function problem(r: Response): Promise<Problem> {
-  const p = (await r.json().catch(() => ({}))) as { code?: string; detail?: string; title?: string; errors?: { field: string; message: string }[] };
-  return new Problem(r.status, p.code ?? "", p.detail ?? p.title ?? r.statusText, p.errors ?? []);
+  interface Body { code?: string; detail?: string; title?: string; errors?: { field: string; message: string }[]; errorCode?: string; message?: string; messages?: { code?: string; text: string }[] }
+  const p = (await r.json().catch(() => ({}))) as Body;
+  // Shells answer with errors of their own kinds: those of the standard's API, and a code with a message.
+  const m = p.messages;
+  return new Problem(r.status, p.code ?? p.errorCode ?? m?.[0]?.code ?? "", p.detail ?? p.message ?? m?.map((x) => x.text).join(" · ") ?? p.title ?? r.statusText, p.errors ?? []);
 }
 
 type Query = Record<string, string | number | boolean | string[] | undefined>;
@@ -107,8 +110,8 @@ export async function getTagged<T>(path: string): Promise<{ value: T; etag?: str
 }
 
 /** Saves what a path answers as a file. */
-export async function download(path: string, name: string): Promise<void> {
-  const r = await answer({ method: "GET", path, headers: { Accept: "*/*" } });
+export async function download(path: string, name: string, media = "*/*"): Promise<void> {
+  const r = await answer({ method: "GET", path, headers: { Accept: media } });
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await r.blob());
   link.download = name;

@@ -53,8 +53,8 @@ function App() {
         <Binding status={status.data.value} link={s ? monitoring.data.value?.link : undefined} check={checks.data.value?.["engine-connectivity"]} changed={() => void read()} />
         <Driver status={status.data.value} driver={s ? monitoring.data.value?.driver : undefined} check={checks.data.value?.driver} />
         <Waiting buffer={s ? monitoring.data.value?.buffer : undefined} check={checks.data.value?.["offline-buffer"]} />
-        <Checks checks={checks.data.value} />
         {s && <Tags />}
+        <Checks checks={checks.data.value} />
         {!s && state?.setupRequired === false && !form && (
           <section class="panel more-to-see">
             <p>{t("b.more")}</p>

@@ -1,0 +1,72 @@
+const fs = require("node:fs");
+const { test, assert, open, signIn, view, changes, findings } = require("./browser.cjs");
+
+test("a shell is downloaded, changed and uploaded again", async () => {
+  const { context, done } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  await page.getByRole("link", { name: "Shells" }).click();
+  await page.getByRole("link", { name: "PumpP102" }).click();
+  const detail = page.getByRole("complementary", { name: "PumpP102" });
+  await changes(detail.getByRole("listitem").filter({ hasText: "Tag sim.pressure" }).last().locator(".figure"), "the live pressure");
+
+  // Uploaded as JSON under another id, the shell is seen beside the old one.
+  let loading = page.waitForEvent("download");
+  await detail.getByRole("button", { name: "JSON" }).click();
+  const text = fs.readFileSync(await (await loading).path(), "utf8");
+  const copied = text.replaceAll("PumpP102", "PumpP902");
+  assert.notEqual(copied, text);
+  await page.getByRole("button", { name: "Upload" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("File").setInputFiles({ name: "pump.json", mimeType: "application/json", buffer: Buffer.from(copied) });
+  await dialog.getByRole("button", { name: "Upload now" }).click();
+  await dialog.getByText("Imported", { exact: true }).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+  await page.getByRole("link", { name: "PumpP902" }).click();
+
+  // As AASX it comes back only where documents may be replaced.
+  const copy = page.getByRole("complementary", { name: "PumpP902" });
+  loading = page.waitForEvent("download");
+  await copy.getByRole("button", { name: "AASX" }).click();
+  const file = await (await loading).path();
+  await page.getByRole("button", { name: "Upload" }).click();
+  await dialog.getByLabel("File").setInputFiles({ name: "pump.aasx", mimeType: "application/octet-stream", buffer: fs.readFileSync(file) });
+  await dialog.getByLabel("Replace documents that exist").check();
+  await dialog.getByRole("button", { name: "Upload now" }).click();
+  await dialog.getByText(/[1-9]\d* replaced/).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+
+  await page.getByRole("searchbox").fill("PumpP902");
+  await page.getByRole("link", { name: "PumpP102" }).waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "PumpP902" }).waitFor();
+  await done();
+});
+
+test("what is refused to be imported says why", async () => {
+  const { context } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/shells");
+  await page.getByRole("button", { name: "Upload" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("File").setInputFiles({ name: "no.aasx", mimeType: "application/octet-stream", buffer: Buffer.from("no package") });
+  await dialog.getByRole("button", { name: "Upload now" }).click();
+  assert.match(await dialog.getByRole("alert").innerText(), /\w{4}/);
+  await context.close(); // with the refusal as an error
+});
+
+for (const options of [{ colorScheme: "light" }, { colorScheme: "dark" }, { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true }]) {
+  test(`shells can be used by everybody, ${JSON.stringify(options)}`, async () => {
+    const { context, done } = await open(options);
+    const page = await context.newPage();
+    await signIn(page);
+    await view(page, "#/shells");
+    await page.locator(".rows .row").first().waitFor();
+    await findings(page, "shells");
+    await page.getByRole("link", { name: "PumpP102" }).click();
+    await page.getByText("Tag sim.pressure").waitFor();
+    await page.getByRole("button", { name: "GeneralInformation" }).click();
+    await findings(page, "shell");
+    await done();
+  });
+}
