@@ -3584,6 +3584,7 @@ type Write struct {
 type WriteAnswer struct {
 	Message string `json:"message"`
 	Success bool   `json:"success"`
+	Write   *Write `json:"write,omitempty,omitzero"`
 	WriteID string `json:"writeId"`
 }
 
@@ -3691,6 +3692,9 @@ type TrainingJobID = string
 
 // TrialPoints defines model for TrialPoints.
 type TrialPoints = int
+
+// Wait defines model for Wait.
+type Wait = int
 
 // ScanBridgesParams defines parameters for ScanBridges.
 type ScanBridgesParams struct {
@@ -4364,6 +4368,18 @@ type StreamTagsParams struct {
 	// Deadband Numbers that differ by less from what was sent are not sent.
 	Deadband    float64 `form:"deadband,omitempty" json:"deadband,omitempty,omitzero"`
 	AccessToken string  `form:"access_token,omitempty" json:"access_token,omitempty,omitzero"`
+}
+
+// GetWriteParams defines parameters for GetWrite.
+type GetWriteParams struct {
+	// Wait Seconds to wait for the outcome; when they are over, the state is still Queued.
+	Wait Wait `form:"wait,omitempty" json:"wait,omitempty,omitzero"`
+}
+
+// WriteTagParams defines parameters for WriteTag.
+type WriteTagParams struct {
+	// Wait Seconds to wait for the outcome; when they are over, the state is still Queued.
+	Wait Wait `form:"wait,omitempty" json:"wait,omitempty,omitzero"`
 }
 
 // GetTagHistoryParams defines parameters for GetTagHistory.
@@ -6088,27 +6104,27 @@ type ClientInterface interface {
 	// GetWrite Read the outcome of a queued write
 	//
 	// Corresponds with GET /api/v1/tags/writes/{writeId} (the `GetWrite` operationId).
-	GetWrite(ctx context.Context, writeID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetWrite(ctx context.Context, writeID string, params *GetWriteParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WriteTagWithBody Queue a write to one tag
 	//
-	// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+	// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 	// tag's name within the driver, or its address.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-	WriteTagWithBody(ctx context.Context, driverID string, address string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	WriteTagWithBody(ctx context.Context, driverID string, address string, params *WriteTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WriteTag Queue a write to one tag
 	//
-	// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+	// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 	// tag's name within the driver, or its address.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-	WriteTag(ctx context.Context, driverID string, address string, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	WriteTag(ctx context.Context, driverID string, address string, params *WriteTagParams, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReadTag Read one tag
 	//
@@ -9773,8 +9789,8 @@ func (c *Client) StreamTags(ctx context.Context, params *StreamTagsParams, reqEd
 // GetWrite Read the outcome of a queued write
 //
 // Corresponds with GET /api/v1/tags/writes/{writeId} (the `GetWrite` operationId).
-func (c *Client) GetWrite(ctx context.Context, writeID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetWriteRequest(c.Server, writeID)
+func (c *Client) GetWrite(ctx context.Context, writeID string, params *GetWriteParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetWriteRequest(c.Server, writeID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -9787,14 +9803,14 @@ func (c *Client) GetWrite(ctx context.Context, writeID string, reqEditors ...Req
 
 // WriteTagWithBody Queue a write to one tag
 //
-// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 // tag's name within the driver, or its address.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-func (c *Client) WriteTagWithBody(ctx context.Context, driverID string, address string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewWriteTagRequestWithBody(c.Server, driverID, address, contentType, body)
+func (c *Client) WriteTagWithBody(ctx context.Context, driverID string, address string, params *WriteTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWriteTagRequestWithBody(c.Server, driverID, address, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9807,14 +9823,14 @@ func (c *Client) WriteTagWithBody(ctx context.Context, driverID string, address 
 
 // WriteTag Queue a write to one tag
 //
-// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 // tag's name within the driver, or its address.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-func (c *Client) WriteTag(ctx context.Context, driverID string, address string, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewWriteTagRequest(c.Server, driverID, address, body)
+func (c *Client) WriteTag(ctx context.Context, driverID string, address string, params *WriteTagParams, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWriteTagRequest(c.Server, driverID, address, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -18323,7 +18339,7 @@ func NewStreamTagsRequest(server string, params *StreamTagsParams) (*http.Reques
 }
 
 // NewGetWriteRequest constructs an http.Request for the GetWrite method
-func NewGetWriteRequest(server string, writeID string) (*http.Request, error) {
+func NewGetWriteRequest(server string, writeID string, params *GetWriteParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -18348,6 +18364,29 @@ func NewGetWriteRequest(server string, writeID string) (*http.Request, error) {
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait", params.Wait, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
@@ -18357,18 +18396,18 @@ func NewGetWriteRequest(server string, writeID string) (*http.Request, error) {
 }
 
 // NewWriteTagRequest calls the generic WriteTag builder with application/json body
-func NewWriteTagRequest(server string, driverID string, address string, body WriteTagJSONRequestBody) (*http.Request, error) {
+func NewWriteTagRequest(server string, driverID string, address string, params *WriteTagParams, body WriteTagJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewWriteTagRequestWithBody(server, driverID, address, "application/json", bodyReader)
+	return NewWriteTagRequestWithBody(server, driverID, address, params, "application/json", bodyReader)
 }
 
 // NewWriteTagRequestWithBody constructs an http.Request for the WriteTag method, with any body, and a specified content type
-func NewWriteTagRequestWithBody(server string, driverID string, address string, contentType string, body io.Reader) (*http.Request, error) {
+func NewWriteTagRequestWithBody(server string, driverID string, address string, params *WriteTagParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -18398,6 +18437,29 @@ func NewWriteTagRequestWithBody(server string, driverID string, address string, 
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait", params.Wait, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
@@ -20835,27 +20897,27 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/tags/writes/{writeId} (the `GetWrite` operationId).
-	GetWriteWithResponse(ctx context.Context, writeID string, reqEditors ...RequestEditorFn) (*GetWriteResponse, error)
+	GetWriteWithResponse(ctx context.Context, writeID string, params *GetWriteParams, reqEditors ...RequestEditorFn) (*GetWriteResponse, error)
 
 	// WriteTagWithBodyWithResponse Queue a write to one tag
 	//
-	// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+	// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 	// tag's name within the driver, or its address.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-	WriteTagWithBodyWithResponse(ctx context.Context, driverID string, address string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteTagResponse, error)
+	WriteTagWithBodyWithResponse(ctx context.Context, driverID string, address string, params *WriteTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteTagResponse, error)
 
 	// WriteTagWithResponse Queue a write to one tag
 	//
-	// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+	// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 	// tag's name within the driver, or its address.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-	WriteTagWithResponse(ctx context.Context, driverID string, address string, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteTagResponse, error)
+	WriteTagWithResponse(ctx context.Context, driverID string, address string, params *WriteTagParams, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteTagResponse, error)
 
 	// ReadTagWithResponse Read one tag
 	//
@@ -35911,6 +35973,8 @@ type GetWriteResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Write
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -35928,6 +35992,11 @@ type GetWriteResponse struct {
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r GetWriteResponse) GetJSON200() *Write {
 	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetWriteResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
 }
 
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -40390,8 +40459,8 @@ func (c *ClientWithResponses) StreamTagsWithResponse(ctx context.Context, params
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/tags/writes/{writeId} (the `GetWrite` operationId).
-func (c *ClientWithResponses) GetWriteWithResponse(ctx context.Context, writeID string, reqEditors ...RequestEditorFn) (*GetWriteResponse, error) {
-	rsp, err := c.GetWrite(ctx, writeID, reqEditors...)
+func (c *ClientWithResponses) GetWriteWithResponse(ctx context.Context, writeID string, params *GetWriteParams, reqEditors ...RequestEditorFn) (*GetWriteResponse, error) {
+	rsp, err := c.GetWrite(ctx, writeID, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -40400,14 +40469,14 @@ func (c *ClientWithResponses) GetWriteWithResponse(ctx context.Context, writeID 
 
 // WriteTagWithBodyWithResponse Queue a write to one tag
 //
-// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 // tag's name within the driver, or its address.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-func (c *ClientWithResponses) WriteTagWithBodyWithResponse(ctx context.Context, driverID string, address string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteTagResponse, error) {
-	rsp, err := c.WriteTagWithBody(ctx, driverID, address, contentType, body, reqEditors...)
+func (c *ClientWithResponses) WriteTagWithBodyWithResponse(ctx context.Context, driverID string, address string, params *WriteTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteTagResponse, error) {
+	rsp, err := c.WriteTagWithBody(ctx, driverID, address, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -40416,14 +40485,14 @@ func (c *ClientWithResponses) WriteTagWithBodyWithResponse(ctx context.Context, 
 
 // WriteTagWithResponse Queue a write to one tag
 //
-// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 // tag's name within the driver, or its address.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-func (c *ClientWithResponses) WriteTagWithResponse(ctx context.Context, driverID string, address string, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteTagResponse, error) {
-	rsp, err := c.WriteTag(ctx, driverID, address, body, reqEditors...)
+func (c *ClientWithResponses) WriteTagWithResponse(ctx context.Context, driverID string, address string, params *WriteTagParams, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteTagResponse, error) {
+	rsp, err := c.WriteTag(ctx, driverID, address, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -53554,6 +53623,13 @@ func ParseGetWriteResponse(rsp *http.Response) (*GetWriteResponse, error) {
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Problem
