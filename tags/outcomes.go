@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type outcomes struct {
 
 	mu    sync.Mutex
 	byID  map[string]Write // not logged yet
+	await map[string][]chan struct{}
 	queue []outcome
 	ended bool
 }
@@ -46,7 +48,7 @@ const (
 
 func newOutcomes(into WriteLog, log *slog.Logger) *outcomes {
 	o := &outcomes{log: log, into: into, done: make(chan struct{}), wake: wake.NewSignal(),
-		last: make(chan struct{}), byID: make(map[string]Write)}
+		last: make(chan struct{}), byID: make(map[string]Write), await: make(map[string][]chan struct{})}
 	o.ctx, o.cancel = context.WithCancel(context.Background())
 	go o.run()
 	return o
@@ -57,6 +59,10 @@ func (o *outcomes) add(w Write, logged func()) {
 	o.mu.Lock()
 	o.byID[w.ID] = w
 	o.queue = append(o.queue, outcome{w, logged})
+	for _, c := range o.await[w.ID] {
+		close(c)
+	}
+	delete(o.await, w.ID)
 	ended := o.ended
 	o.mu.Unlock()
 	o.report(w)
@@ -86,6 +92,22 @@ func (o *outcomes) get(id string) (Write, bool) {
 	defer o.mu.Unlock()
 	w, ok := o.byID[id]
 	return w, ok
+}
+
+// awaiting returns a channel that is closed when a write has an outcome. forget must be called.
+func (o *outcomes) awaiting(id string) (come <-chan struct{}, forget func()) {
+	c := make(chan struct{})
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.await[id] = append(o.await[id], c)
+	return c, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		rest := slices.DeleteFunc(o.await[id], func(x chan struct{}) bool { return x == c })
+		if o.await[id] = rest; len(rest) == 0 {
+			delete(o.await, id)
+		}
+	}
 }
 
 // close logs pending outcomes until ctx ends, or for a second where the drivers have used up its time.

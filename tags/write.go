@@ -136,6 +136,41 @@ func (e *Engine) GetWrite(ctx context.Context, id string) (Write, error) {
 	return e.writes.Get(ctx, id)
 }
 
+// AwaitWrite is GetWrite that waits until the write has an outcome or ctx ends, whatever comes first. When ctx ends, it returns the
+// write as it is then, without an error.
+func (e *Engine) AwaitWrite(ctx context.Context, id string) (Write, error) {
+	come, forget := e.outcomes.awaiting(id)
+	defer forget()
+	look := func() (Write, error) { // a log that hangs must not hold who waits
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), logTimeout)
+		defer cancel()
+		return e.GetWrite(ctx, id)
+	}
+	w, err := look()
+	pause := awaitMin
+	other := time.NewTimer(pause)
+	defer other.Stop()
+	for err == nil && !w.State.Final() {
+		select {
+		case <-come:
+			come = nil
+		case <-other.C:
+			pause = min(2*pause, awaitMax)
+			other.Reset(pause)
+		case <-ctx.Done():
+			return w, nil
+		}
+		w, err = look()
+	}
+	return w, err
+}
+
+// How often a write that another engine may carry out, which shares the log, is looked for.
+const (
+	awaitMin = 500 * time.Millisecond
+	awaitMax = 5 * time.Second
+)
+
 // target finds a tag that is to be written. Its definition and its driver are of the same moment.
 func (e *Engine) target(name string) (*entry, *Tag, *runner) {
 	e.mu.RLock()

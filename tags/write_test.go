@@ -356,3 +356,37 @@ func TestWritesWhileClosing(t *testing.T) {
 		require.Len(t, d.writtenValues(), states[tags.WriteDone])
 	}
 }
+
+func TestAwaitWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDevice()
+		e := online(t, d, tags.DriverOptions{Timeout: time.Minute, Tags: []tags.Tag{intTag("plc.a")}})
+		release := make(chan struct{})
+		d.set(func(d *device) { d.holdWrite = release })
+		w, err := e.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(1)})
+		require.NoError(t, err)
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		got, err := e.AwaitWrite(short, w.ID)
+		require.NoError(t, err, "the time is up, and the write is queued")
+		require.Equal(t, tags.WriteQueued, got.State)
+		require.Equal(t, time.Second, time.Since(began))
+
+		done := make(chan tags.Write, 2)
+		for range 2 {
+			go func() {
+				got, _ := e.AwaitWrite(t.Context(), w.ID)
+				done <- got
+			}()
+		}
+		synctest.Wait()
+		close(release)
+		for range 2 {
+			require.Equal(t, tags.WriteDone, (<-done).State)
+		}
+		require.Equal(t, time.Second, time.Since(began), "at once, and not at the next look")
+		_, err = e.AwaitWrite(t.Context(), "absent")
+		require.ErrorIs(t, err, tags.ErrWriteNotFound)
+	})
+}

@@ -71,19 +71,10 @@ func (s *Source) Write(ctx context.Context, name, value string) error {
 	if err != nil {
 		return err
 	}
-	late := time.NewTimer(s.o.WriteTimeout)
-	defer late.Stop()
-	for pause := time.Millisecond; !w.State.Final(); pause = min(2*pause, 50*time.Millisecond) {
-		select {
-		case <-ctx.Done():
-			return nil // it is queued, and will be written
-		case <-late.C:
-			return nil
-		case <-time.After(pause):
-		}
-		if w, err = s.engine.GetWrite(context.WithoutCancel(ctx), w.ID); err != nil {
-			return err
-		}
+	waiting, cancel := context.WithTimeout(ctx, s.o.WriteTimeout)
+	defer cancel()
+	if w, err = s.engine.AwaitWrite(waiting, w.ID); err != nil { // if time is up, it is queued, and will be written
+		return err
 	}
 	switch w.State {
 	case tags.WriteFailed:

@@ -21,6 +21,7 @@ func TestSilenceStore(t *testing.T, newStore func(testing.TB) silences.Store) {
 		{"silences are listed newest first", testSilenceOrder},
 		{"ended ones are left out when asked", testSilencesEndsAfter},
 		{"a removed silence is gone", testRemoveSilence},
+		{"a silence is changed as a whole or not at all", testChangeSilence},
 		{"there is room for so many, and ended ones make room", testSilenceRoom},
 		{"a cancelled context ends a call", testSilenceCancelled},
 		{"of many that remove one silence a single one succeeds", testConcurrentRemove},
@@ -111,6 +112,32 @@ func testSilencesEndsAfter(t *testing.T, s silences.Store) {
 		require.NoError(t, err)
 		require.Len(t, list, want, "at %v", at)
 	}
+}
+
+func testChangeSilence(t *testing.T, s silences.Store) {
+	for n := range 2 {
+		require.NoError(t, s.AddSilence(t.Context(), silence(n+1), silences.Room{}))
+	}
+	want := silence(1)
+	want.SourceType, want.Pattern, want.Reason, want.EndsAt = "*", "Line-2/*", "longer", want.EndsAt.Add(time.Hour)
+	err := s.ChangeSilence(t.Context(), id(1), func(n *silences.Silence) error {
+		sameSilence(t, silence(1), *n)
+		n.SourceType, n.Pattern, n.Reason, n.EndsAt = want.SourceType, want.Pattern, want.Reason, want.EndsAt
+		return nil
+	})
+	require.NoError(t, err)
+	refused := errors.New("refused")
+	err = s.ChangeSilence(t.Context(), id(2), func(n *silences.Silence) error {
+		n.Reason = "other"
+		return refused
+	})
+	require.ErrorIs(t, err, refused)
+	all, err := s.Silences(t.Context(), time.Time{})
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	sameSilence(t, silence(2), all[0])
+	sameSilence(t, want, all[1])
+	require.ErrorIs(t, s.ChangeSilence(t.Context(), id(3), func(*silences.Silence) error { return nil }), silences.ErrNotFound)
 }
 
 func testRemoveSilence(t *testing.T, s silences.Store) {

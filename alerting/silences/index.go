@@ -88,9 +88,11 @@ func (x *Index) Matching(sourceType, source string) []Silence {
 	return found
 }
 
-// Equal reports whether x and o hold the same silences, which never change.
+// Equal reports whether x and o have silences that hold for the same alarms at the same times.
 func (x *Index) Equal(o *Index) bool {
-	return slices.EqualFunc(x.silences, o.silences, func(a, b indexed) bool { return a.ID == b.ID })
+	return slices.EqualFunc(x.silences, o.silences, func(a, b indexed) bool {
+		return a.ID == b.ID && a.SourceType == b.SourceType && a.Silence.Pattern == b.Silence.Pattern && a.StartsAt.Equal(b.StartsAt) && a.EndsAt.Equal(b.EndsAt)
+	})
 }
 
 // Ended reports whether a silence ended after one time and not after another.

@@ -55,6 +55,26 @@ func (m *Memory) makeRoom(s Silence, room int, anonymous bool) bool {
 	return true
 }
 
+// ChangeSilence implements [Store].
+func (m *Memory) ChangeSilence(ctx context.Context, id string, change func(*Silence) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept, ok := m.silences[id]
+	if !ok {
+		return ErrNotFound.On("silenceId", id)
+	}
+	n := kept
+	if err := change(&n); err != nil {
+		return err
+	}
+	kept.SourceType, kept.Pattern, kept.Reason, kept.EndsAt = n.SourceType, n.Pattern, n.Reason, n.EndsAt
+	m.silences[id] = kept
+	return nil
+}
+
 // RemoveSilence implements [Store].
 func (m *Memory) RemoveSilence(ctx context.Context, id string) error {
 	if err := ctx.Err(); err != nil {

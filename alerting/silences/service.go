@@ -205,6 +205,34 @@ func (s *Service) Summary(ctx context.Context) (Summary, bool, error) {
 	return sum, open < s.opts.MaxAnonymous, nil
 }
 
+// Change changes SourceType, Pattern, Reason and EndsAt of a silence to those of n, and returns it as stored. An end that has passed ends
+// it now. If id is unknown, Change returns [ErrNotFound]; if the silence has ended, [ErrEnded]; if a member is blank or too long, or the
+// end is not after the start, [ErrInvalid].
+func (s *Service) Change(ctx context.Context, id string, n Silence) (Silence, error) {
+	guid, ok := canon.ID(id)
+	if !ok {
+		return Silence{}, ErrNotFound.On("silenceId", id)
+	}
+	var changed Silence
+	err := s.store.ChangeSilence(ctx, guid, func(kept *Silence) error {
+		if !kept.EndsAt.After(s.opts.Now()) {
+			return ErrEnded.On("silenceId", guid)
+		}
+		kept.SourceType, kept.Pattern, kept.Reason = strings.TrimSpace(n.SourceType), strings.TrimSpace(n.Pattern), n.Reason
+		kept.EndsAt = canon.Time(n.EndsAt)
+		if fields := kept.check(); len(fields) > 0 {
+			return ErrInvalid.Invalid(fields...)
+		}
+		changed = *kept
+		return nil
+	})
+	if err != nil {
+		return Silence{}, err
+	}
+	s.forget()
+	return changed, nil
+}
+
 // Delete removes a silence. If id is unknown, removed before or not a GUID, Delete returns [ErrNotFound].
 func (s *Service) Delete(ctx context.Context, id string) error {
 	guid, ok := canon.ID(id)

@@ -39,6 +39,10 @@ type Store interface {
 	// AddSilence stores a new silence durably. If there is no room for it, AddSilence removes silences that ended before its CreatedAt,
 	// those that ended first; if that is not enough, it returns ErrTooMany.
 	AddSilence(ctx context.Context, s Silence, room Room) error
+	// ChangeSilence changes a silence durably in one transaction: it calls change with the silence as it is stored, and stores what that
+	// leaves of SourceType, Pattern, Reason and EndsAt. For an unknown id it returns ErrNotFound, and an error of change as it is; then
+	// nothing is stored. change may be called more than once.
+	ChangeSilence(ctx context.Context, id string, change func(*Silence) error) error
 	// RemoveSilence removes a silence, or returns ErrNotFound. Of several calls for one id a single one succeeds.
 	RemoveSilence(ctx context.Context, id string) error
 	// Silences returns every silence that ends after the given time, the newest first by CreatedAt and

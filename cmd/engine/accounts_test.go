@@ -59,7 +59,7 @@ func TestUsersBesideARunningEngine(t *testing.T) {
 	ann := e.login("ann", "ann's long password")
 	require.Equal(t, http.StatusOK, ann.status())
 	value := "1"
-	answer, err := ann.WriteTagWithResponse(t.Context(), "sim", "speed", client.WriteRequest{Value: &value})
+	answer, err := ann.WriteTagWithResponse(t.Context(), "sim", "speed", nil, client.WriteRequest{Value: &value})
 	require.NoError(t, err)
 	require.Equal(t, http.StatusForbidden, answer.StatusCode(), "an Operator writes no tags")
 

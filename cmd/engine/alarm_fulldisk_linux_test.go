@@ -98,7 +98,7 @@ func (s *session) squeeze() {
 	s.t.Helper()
 	value := strings.Repeat("x", 20_000)
 	for range 5 {
-		_, err := s.WriteTagWithResponse(s.t.Context(), "sim", "recipe", client.WriteRequest{Value: &value})
+		_, err := s.WriteTagWithResponse(s.t.Context(), "sim", "recipe", nil, client.WriteRequest{Value: &value})
 		require.NoError(s.t, err)
 	}
 }
@@ -108,7 +108,7 @@ func (s *session) exhaust() {
 	s.t.Helper()
 	value := "100"
 	eventually(s.t, "a full disk refuses no write", func() bool {
-		answer, err := s.WriteTagWithResponse(s.t.Context(), "sim", "speed", client.WriteRequest{Value: &value})
+		answer, err := s.WriteTagWithResponse(s.t.Context(), "sim", "speed", nil, client.WriteRequest{Value: &value})
 		require.NoError(s.t, err)
 		return answer.JSON200 == nil
 	})

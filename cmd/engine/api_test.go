@@ -107,7 +107,7 @@ func (s *session) good(name string) {
 // write queues a write that must be taken, and gives its id.
 func (s *session) write(driver, address, value string, confirm bool) string {
 	s.t.Helper()
-	answer, err := s.WriteTagWithResponse(s.t.Context(), driver, address, client.WriteRequest{Value: &value, Confirm: confirm})
+	answer, err := s.WriteTagWithResponse(s.t.Context(), driver, address, nil, client.WriteRequest{Value: &value, Confirm: confirm})
 	require.NoError(s.t, err)
 	require.NotNil(s.t, answer.JSON200, "%s %s", answer.Status(), answer.Body)
 	return answer.JSON200.WriteID
@@ -115,7 +115,7 @@ func (s *session) write(driver, address, value string, confirm bool) string {
 
 func (s *session) outcome(id string) client.Write {
 	s.t.Helper()
-	answer, err := s.GetWriteWithResponse(s.t.Context(), id)
+	answer, err := s.GetWriteWithResponse(s.t.Context(), id, nil)
 	require.NoError(s.t, err)
 	require.NotNil(s.t, answer.JSON200, "%s %s", answer.Status(), answer.Body)
 	return *answer.JSON200

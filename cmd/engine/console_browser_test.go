@@ -72,3 +72,9 @@ func TestTheShellsOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
 	drive(t, "shells.cjs")
 }
+
+// An operator commands and stops devices, and reads why a command is refused.
+func TestTheDevicesOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "devices.cjs")
+}

@@ -69,7 +69,7 @@ func TestFullDisk(t *testing.T) {
 	var refused *client.WriteTagResponse
 	eventually(t, "a full disk refuses no write", func() bool {
 		value := fmt.Sprint(101 + time.Now().UnixMicro()%2000)
-		refused, err = s.WriteTagWithResponse(t.Context(), "sim", "speed", client.WriteRequest{Value: &value})
+		refused, err = s.WriteTagWithResponse(t.Context(), "sim", "speed", nil, client.WriteRequest{Value: &value})
 		require.NoError(t, err)
 		if refused.JSON200 != nil {
 			taken = value

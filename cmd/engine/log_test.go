@@ -60,7 +60,7 @@ func TestTheLogTellsWhatWasDone(t *testing.T) {
 	_, err := vera.grpc.WriteTag(vera.rpc(), &platformv1.WriteTagRequest{DriverId: "sim", Address: "speed", Value: "1"})
 	require.Equal(t, codes.PermissionDenied, status.Code(err))
 	value := "1"
-	answer, err := vera.WriteTagWithResponse(t.Context(), "sim", "speed", client.WriteRequest{Value: &value})
+	answer, err := vera.WriteTagWithResponse(t.Context(), "sim", "speed", nil, client.WriteRequest{Value: &value})
 	require.NoError(t, err)
 	require.Equal(t, http.StatusForbidden, answer.StatusCode())
 	request := func(path string) (found map[string]any) {

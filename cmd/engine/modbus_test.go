@@ -175,11 +175,11 @@ func readAndWrite(t *testing.T, e *engine, device plc) {
 		require.Equal(t, w[1], s.read("plc1."+w[0]).CurrentValue.String())
 	}
 	value := "151"
-	refused, err := s.WriteTagWithResponse(t.Context(), "plc1", "setpoint", client.WriteRequest{Value: &value})
+	refused, err := s.WriteTagWithResponse(t.Context(), "plc1", "setpoint", nil, client.WriteRequest{Value: &value})
 	require.NoError(t, err)
 	require.Equal(t, "INVALID_VALUE", refused.ApplicationProblemJSON400.Code)
 	value = "5"
-	refused, err = s.WriteTagWithResponse(t.Context(), "plc1", "level", client.WriteRequest{Value: &value})
+	refused, err = s.WriteTagWithResponse(t.Context(), "plc1", "level", nil, client.WriteRequest{Value: &value})
 	require.NoError(t, err)
 	require.Equal(t, "READ_ONLY_TAG", refused.ApplicationProblemJSON403.Code)
 
@@ -207,7 +207,7 @@ func offAndOn(t *testing.T, e *engine, device plc) {
 	require.Equal(t, "70", dead.CurrentValue.String(), "the last value is kept")
 	require.NotEmpty(t, dead.QualityReason)
 	value := "5"
-	refused, err := s.WriteTagWithResponse(t.Context(), "plc1", "speed", client.WriteRequest{Value: &value})
+	refused, err := s.WriteTagWithResponse(t.Context(), "plc1", "speed", nil, client.WriteRequest{Value: &value})
 	require.NoError(t, err)
 	require.Equal(t, 503, refused.StatusCode(), "%s", refused.Body)
 	require.Contains(t, string(refused.Body), "DRIVER_OFFLINE")

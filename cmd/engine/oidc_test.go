@@ -111,7 +111,7 @@ func TestAnOutsideIssuerWithRolesAndAnAuthorityOfItsOwn(t *testing.T) {
 	}
 	value := "1"
 	wrote := func(s *session) int {
-		answer, err := s.WriteTagWithResponse(t.Context(), "sim", "speed", client.WriteRequest{Value: &value})
+		answer, err := s.WriteTagWithResponse(t.Context(), "sim", "speed", nil, client.WriteRequest{Value: &value})
 		require.NoError(t, err)
 		return answer.StatusCode()
 	}

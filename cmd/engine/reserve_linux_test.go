@@ -81,7 +81,7 @@ func TestAcknowledgementsOutlastLargeWritesOnAFullDisk(t *testing.T) {
 	free := fill(t, disk)
 	large := strings.Repeat("x", 50_000)
 	write := func(ctx context.Context) *client.WriteTagResponse {
-		answer, err := s.WriteTagWithResponse(ctx, "sim", "recipe", client.WriteRequest{Value: &large})
+		answer, err := s.WriteTagWithResponse(ctx, "sim", "recipe", nil, client.WriteRequest{Value: &large})
 		if ctx.Err() == nil {
 			require.NoError(t, err)
 		}

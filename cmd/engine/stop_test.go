@@ -46,7 +46,7 @@ func (l *ids) list() []string {
 func (s *session) writeUntilGone(ctx context.Context, acknowledged *ids) error {
 	for n := 0; ; n++ {
 		value := fmt.Sprint(n % 3000)
-		answer, err := s.WriteTagWithResponse(ctx, "sim", "speed", client.WriteRequest{Value: &value})
+		answer, err := s.WriteTagWithResponse(ctx, "sim", "speed", nil, client.WriteRequest{Value: &value})
 		switch {
 		case err != nil:
 			return nil //nolint:nilerr // the engine is gone, which is how this ends

@@ -1,16 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/otkit/otkit/openapi/client"
 )
 
 func alertCommands() []command {
-	return []command{listAlertsCommand(), listSilencesCommand(), addSilenceCommand(),
+	return []command{listAlertsCommand(), listSilencesCommand(), addSilenceCommand(), editSilenceCommand(),
 		{name: "silences remove", args: "ID", about: "Remove a silence", least: 1, most: 1, takes: []string{"silence"},
 			run: func(ctx context.Context, c *cli, args []string) error {
 				conn, err := c.connect()
@@ -124,6 +126,45 @@ func addSilenceCommand() command {
 			now := time.Now().UTC()
 			s, raw, err := change[client.AlertSilence](conn.AddSilence(ctx, client.SilenceRequest{SourceType: kind, SourceIDPattern: args[0], Reason: reason,
 				CreatedBy: by, StartsAt: now.Format(time.RFC3339), EndsAt: now.Add(d).Format(time.RFC3339)}))
+			if err != nil {
+				return err
+			}
+			return c.show(raw, func() [][]string { return silenceRows(s) })
+		}}
+}
+
+func editSilenceCommand() command {
+	var kind, pattern, reason, length string
+	return command{name: "silences edit", args: "ID", about: "Change a silence that has not ended; what is not given stays", least: 1, most: 1, takes: []string{"silence"},
+		flags: func(f *flag.FlagSet) {
+			f.StringVar(&kind, "type", "", "`TYPE` of the sources, such as Equipment or Sensor; * for all")
+			f.StringVar(&pattern, "source", "", "`PATTERN` of the sources; * stands for any text")
+			f.StringVar(&reason, "reason", "", "why")
+			f.StringVar(&length, "for", "", "how `LONG` from now: 30m, 8h or 2d")
+		},
+		run: func(ctx context.Context, c *cli, args []string) error {
+			conn, err := c.connect()
+			if err != nil {
+				return err
+			}
+			list, _, err := get[[]client.AlertSilence](conn.ListSilences(ctx))
+			if err != nil {
+				return err
+			}
+			i := slices.IndexFunc(list, func(s client.AlertSilence) bool { return s.SilenceID == args[0] })
+			if i < 0 {
+				return failf(exitNotFound, "there is no silence %s", args[0])
+			}
+			ends := list[i].EndsAt
+			if length != "" {
+				d, err := parseDuration(length)
+				if err != nil || d <= 0 {
+					return usagef("-for %q: a time such as 30m or 2d is expected", length)
+				}
+				ends = time.Now().Add(d)
+			}
+			s, raw, err := change[client.AlertSilence](conn.ChangeSilence(ctx, args[0], client.SilenceChange{SourceType: cmp.Or(kind, list[i].SourceType),
+				SourceIDPattern: cmp.Or(pattern, list[i].SourceIDPattern), Reason: cmp.Or(reason, list[i].Reason), EndsAt: ends.UTC().Format(time.RFC3339Nano)}))
 			if err != nil {
 				return err
 			}

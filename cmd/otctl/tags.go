@@ -140,7 +140,7 @@ func setTagCommand() command {
 				return err
 			}
 			t := known.Tag
-			queued, raw, err := change[client.WriteAnswer](conn.WriteTag(ctx, t.Driver, strings.TrimPrefix(t.Name, t.Driver+"."), client.WriteRequest{Value: &args[1], Confirm: confirm}))
+			queued, raw, err := change[client.WriteAnswer](conn.WriteTag(ctx, t.Driver, strings.TrimPrefix(t.Name, t.Driver+"."), nil, client.WriteRequest{Value: &args[1], Confirm: confirm}))
 			if err != nil {
 				return err
 			}
@@ -172,7 +172,7 @@ func (c *cli) writeOutcome(ctx context.Context, conn *connection, id string, wai
 		err error
 	)
 	for tries, end := 0, time.Now().Add(wait); ; tries++ {
-		w, raw, err = get[client.Write](conn.GetWrite(ctx, id))
+		w, raw, err = get[client.Write](conn.GetWrite(ctx, id, nil))
 		if err == nil && w.State != client.Queued || time.Now().After(end) || c.codeOf(err) > exitFailed {
 			break
 		}

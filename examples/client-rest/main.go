@@ -51,7 +51,7 @@ func run(ctx context.Context, url, user, password string) error {
 	fmt.Println(tag.Name, tag.CurrentValue, tag.Unit, tag.Quality)
 
 	value := "70.5"
-	write, err := api.WriteTagWithResponse(ctx, "sim", "setpoint", client.WriteRequest{Value: &value, Confirm: true}, bearer)
+	write, err := api.WriteTagWithResponse(ctx, "sim", "setpoint", nil, client.WriteRequest{Value: &value, Confirm: true}, bearer)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func run(ctx context.Context, url, user, password string) error {
 		return fmt.Errorf("write: %s %s", write.Status(), write.Body)
 	}
 	for range 20 {
-		outcome, err := api.GetWriteWithResponse(ctx, write.JSON200.WriteID, bearer)
+		outcome, err := api.GetWriteWithResponse(ctx, write.JSON200.WriteID, nil, bearer)
 		if err != nil {
 			return err
 		}

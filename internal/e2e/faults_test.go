@@ -112,12 +112,12 @@ func TestBridgeStopped(t *testing.T) {
 // write writes the setpoint and returns what became of it.
 func (p *plant) write(value string) client.Write {
 	p.t.Helper()
-	accepted, err := p.WriteTagWithResponse(p.t.Context(), "plc", "setpoint", client.WriteRequest{Value: &value})
+	accepted, err := p.WriteTagWithResponse(p.t.Context(), "plc", "setpoint", nil, client.WriteRequest{Value: &value})
 	require.NoError(p.t, err)
 	require.NotNil(p.t, accepted.JSON200, "%s %s", accepted.Status(), accepted.Body)
 	var now client.Write
 	eventually(p.t, "the write does not end", func() bool {
-		answer, err := p.GetWriteWithResponse(p.t.Context(), accepted.JSON200.WriteID)
+		answer, err := p.GetWriteWithResponse(p.t.Context(), accepted.JSON200.WriteID, nil)
 		require.NoError(p.t, err)
 		require.NotNil(p.t, answer.JSON200, "%s %s", answer.Status(), answer.Body)
 		now = *answer.JSON200

@@ -57,7 +57,7 @@ func TestNewcomersPath(t *testing.T) {
 		return tag.JSON200 != nil && tag.JSON200.Tag.Quality == client.Good && !tag.JSON200.Tag.CurrentValue.IsZero()
 	})
 	driver := bound.JSON200.Manifest.DriverID
-	write, err := p.WriteTagWithResponse(t.Context(), driver, "setpoint", client.WriteRequest{Value: new("80")})
+	write, err := p.WriteTagWithResponse(t.Context(), driver, "setpoint", nil, client.WriteRequest{Value: new("80")})
 	require.NoError(t, err)
 	require.NotNil(t, write.JSON200, "%s %s", write.Status(), write.Body)
 	eventually(t, "the temperature does not follow the setpoint", func() bool {

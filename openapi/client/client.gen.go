@@ -3038,6 +3038,18 @@ type ShelveRequest struct {
 	Minutes int `json:"minutes"`
 }
 
+// SilenceChange defines model for SilenceChange.
+type SilenceChange struct {
+	EndsAt string `json:"endsAt"`
+	Reason string `json:"reason"`
+
+	// SourceIDPattern * stands for any text.
+	SourceIDPattern string `json:"sourceIdPattern"`
+
+	// SourceType Such as Equipment or Sensor, in any case; * for every type.
+	SourceType string `json:"sourceType"`
+}
+
 // SilenceRequest defines model for SilenceRequest.
 type SilenceRequest struct {
 	CreatedBy string `json:"createdBy,omitempty,omitzero"`
@@ -3572,6 +3584,7 @@ type Write struct {
 type WriteAnswer struct {
 	Message string `json:"message"`
 	Success bool   `json:"success"`
+	Write   *Write `json:"write,omitempty,omitzero"`
 	WriteID string `json:"writeId"`
 }
 
@@ -3679,6 +3692,9 @@ type TrainingJobID = string
 
 // TrialPoints defines model for TrialPoints.
 type TrialPoints = int
+
+// Wait defines model for Wait.
+type Wait = int
 
 // ScanBridgesParams defines parameters for ScanBridges.
 type ScanBridgesParams struct {
@@ -4354,6 +4370,18 @@ type StreamTagsParams struct {
 	AccessToken string  `form:"access_token,omitempty" json:"access_token,omitempty,omitzero"`
 }
 
+// GetWriteParams defines parameters for GetWrite.
+type GetWriteParams struct {
+	// Wait Seconds to wait for the outcome; when they are over, the state is still Queued.
+	Wait Wait `form:"wait,omitempty" json:"wait,omitempty,omitzero"`
+}
+
+// WriteTagParams defines parameters for WriteTag.
+type WriteTagParams struct {
+	// Wait Seconds to wait for the outcome; when they are over, the state is still Queued.
+	Wait Wait `form:"wait,omitempty" json:"wait,omitempty,omitzero"`
+}
+
 // GetTagHistoryParams defines parameters for GetTagHistory.
 type GetTagHistoryParams struct {
 	// Start Default: 24 hours before end.
@@ -4408,6 +4436,9 @@ type AddAlarmResolutionJSONRequestBody = ResolutionRequest
 
 // AddSilenceJSONRequestBody defines body for AddSilence for application/json ContentType.
 type AddSilenceJSONRequestBody = SilenceRequest
+
+// ChangeSilenceJSONRequestBody defines body for ChangeSilence for application/json ContentType.
+type ChangeSilenceJSONRequestBody = SilenceChange
 
 // PostAlertWebhookJSONRequestBody defines body for PostAlertWebhook for application/json ContentType.
 type PostAlertWebhookJSONRequestBody = WebhookPayload
@@ -4780,6 +4811,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /api/v1.0/alert-silence/{id} (the `RemoveSilence` operationId).
 	RemoveSilence(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeSilenceWithBody Change the sources, the reason and the end of a silence
+	//
+	// One that has ended is refused with 409 SILENCE_ENDED. An end that has passed ends the silence now.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1.0/alert-silence/{id} (the `ChangeSilence` operationId).
+	ChangeSilenceWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangeSilence Change the sources, the reason and the end of a silence
+	//
+	// One that has ended is refused with 409 SILENCE_ENDED. An end that has passed ends the silence now.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1.0/alert-silence/{id} (the `ChangeSilence` operationId).
+	ChangeSilence(ctx context.Context, id string, body ChangeSilenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetWebhookHealth Whether the webhook endpoint is there
 	//
@@ -6055,27 +6104,27 @@ type ClientInterface interface {
 	// GetWrite Read the outcome of a queued write
 	//
 	// Corresponds with GET /api/v1/tags/writes/{writeId} (the `GetWrite` operationId).
-	GetWrite(ctx context.Context, writeID string, reqEditors ...RequestEditorFn) (*http.Response, error)
+	GetWrite(ctx context.Context, writeID string, params *GetWriteParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WriteTagWithBody Queue a write to one tag
 	//
-	// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+	// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 	// tag's name within the driver, or its address.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-	WriteTagWithBody(ctx context.Context, driverID string, address string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	WriteTagWithBody(ctx context.Context, driverID string, address string, params *WriteTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WriteTag Queue a write to one tag
 	//
-	// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+	// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 	// tag's name within the driver, or its address.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-	WriteTag(ctx context.Context, driverID string, address string, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	WriteTag(ctx context.Context, driverID string, address string, params *WriteTagParams, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReadTag Read one tag
 	//
@@ -6588,6 +6637,44 @@ func (c *Client) ListActiveSilences(ctx context.Context, reqEditors ...RequestEd
 // Corresponds with DELETE /api/v1.0/alert-silence/{id} (the `RemoveSilence` operationId).
 func (c *Client) RemoveSilence(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRemoveSilenceRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeSilenceWithBody Change the sources, the reason and the end of a silence
+//
+// One that has ended is refused with 409 SILENCE_ENDED. An end that has passed ends the silence now.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1.0/alert-silence/{id} (the `ChangeSilence` operationId).
+func (c *Client) ChangeSilenceWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeSilenceRequestWithBody(c.Server, id, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangeSilence Change the sources, the reason and the end of a silence
+//
+// One that has ended is refused with 409 SILENCE_ENDED. An end that has passed ends the silence now.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1.0/alert-silence/{id} (the `ChangeSilence` operationId).
+func (c *Client) ChangeSilence(ctx context.Context, id string, body ChangeSilenceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangeSilenceRequest(c.Server, id, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9702,8 +9789,8 @@ func (c *Client) StreamTags(ctx context.Context, params *StreamTagsParams, reqEd
 // GetWrite Read the outcome of a queued write
 //
 // Corresponds with GET /api/v1/tags/writes/{writeId} (the `GetWrite` operationId).
-func (c *Client) GetWrite(ctx context.Context, writeID string, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewGetWriteRequest(c.Server, writeID)
+func (c *Client) GetWrite(ctx context.Context, writeID string, params *GetWriteParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetWriteRequest(c.Server, writeID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -9716,14 +9803,14 @@ func (c *Client) GetWrite(ctx context.Context, writeID string, reqEditors ...Req
 
 // WriteTagWithBody Queue a write to one tag
 //
-// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 // tag's name within the driver, or its address.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-func (c *Client) WriteTagWithBody(ctx context.Context, driverID string, address string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewWriteTagRequestWithBody(c.Server, driverID, address, contentType, body)
+func (c *Client) WriteTagWithBody(ctx context.Context, driverID string, address string, params *WriteTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWriteTagRequestWithBody(c.Server, driverID, address, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -9736,14 +9823,14 @@ func (c *Client) WriteTagWithBody(ctx context.Context, driverID string, address 
 
 // WriteTag Queue a write to one tag
 //
-// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 // tag's name within the driver, or its address.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-func (c *Client) WriteTag(ctx context.Context, driverID string, address string, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewWriteTagRequest(c.Server, driverID, address, body)
+func (c *Client) WriteTag(ctx context.Context, driverID string, address string, params *WriteTagParams, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWriteTagRequest(c.Server, driverID, address, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -11037,6 +11124,53 @@ func NewRemoveSilenceRequest(server string, id string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewChangeSilenceRequest calls the generic ChangeSilence builder with application/json body
+func NewChangeSilenceRequest(server string, id string, body ChangeSilenceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewChangeSilenceRequestWithBody(server, id, "application/json", bodyReader)
+}
+
+// NewChangeSilenceRequestWithBody constructs an http.Request for the ChangeSilence method, with any body, and a specified content type
+func NewChangeSilenceRequestWithBody(server string, id string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1.0/alert-silence/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -18205,7 +18339,7 @@ func NewStreamTagsRequest(server string, params *StreamTagsParams) (*http.Reques
 }
 
 // NewGetWriteRequest constructs an http.Request for the GetWrite method
-func NewGetWriteRequest(server string, writeID string) (*http.Request, error) {
+func NewGetWriteRequest(server string, writeID string, params *GetWriteParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -18230,6 +18364,29 @@ func NewGetWriteRequest(server string, writeID string) (*http.Request, error) {
 		return nil, err
 	}
 
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait", params.Wait, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
@@ -18239,18 +18396,18 @@ func NewGetWriteRequest(server string, writeID string) (*http.Request, error) {
 }
 
 // NewWriteTagRequest calls the generic WriteTag builder with application/json body
-func NewWriteTagRequest(server string, driverID string, address string, body WriteTagJSONRequestBody) (*http.Request, error) {
+func NewWriteTagRequest(server string, driverID string, address string, params *WriteTagParams, body WriteTagJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewWriteTagRequestWithBody(server, driverID, address, "application/json", bodyReader)
+	return NewWriteTagRequestWithBody(server, driverID, address, params, "application/json", bodyReader)
 }
 
 // NewWriteTagRequestWithBody constructs an http.Request for the WriteTag method, with any body, and a specified content type
-func NewWriteTagRequestWithBody(server string, driverID string, address string, contentType string, body io.Reader) (*http.Request, error) {
+func NewWriteTagRequestWithBody(server string, driverID string, address string, params *WriteTagParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -18280,6 +18437,29 @@ func NewWriteTagRequestWithBody(server string, driverID string, address string, 
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "wait", params.Wait, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
@@ -19232,6 +19412,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /api/v1.0/alert-silence/{id} (the `RemoveSilence` operationId).
 	RemoveSilenceWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*RemoveSilenceResponse, error)
+
+	// ChangeSilenceWithBodyWithResponse Change the sources, the reason and the end of a silence
+	//
+	// One that has ended is refused with 409 SILENCE_ENDED. An end that has passed ends the silence now.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1.0/alert-silence/{id} (the `ChangeSilence` operationId).
+	ChangeSilenceWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeSilenceResponse, error)
+
+	// ChangeSilenceWithResponse Change the sources, the reason and the end of a silence
+	//
+	// One that has ended is refused with 409 SILENCE_ENDED. An end that has passed ends the silence now.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1.0/alert-silence/{id} (the `ChangeSilence` operationId).
+	ChangeSilenceWithResponse(ctx context.Context, id string, body ChangeSilenceJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeSilenceResponse, error)
 
 	// GetWebhookHealthWithResponse Whether the webhook endpoint is there
 	//
@@ -20699,27 +20897,27 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/tags/writes/{writeId} (the `GetWrite` operationId).
-	GetWriteWithResponse(ctx context.Context, writeID string, reqEditors ...RequestEditorFn) (*GetWriteResponse, error)
+	GetWriteWithResponse(ctx context.Context, writeID string, params *GetWriteParams, reqEditors ...RequestEditorFn) (*GetWriteResponse, error)
 
 	// WriteTagWithBodyWithResponse Queue a write to one tag
 	//
-	// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+	// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 	// tag's name within the driver, or its address.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-	WriteTagWithBodyWithResponse(ctx context.Context, driverID string, address string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteTagResponse, error)
+	WriteTagWithBodyWithResponse(ctx context.Context, driverID string, address string, params *WriteTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteTagResponse, error)
 
 	// WriteTagWithResponse Queue a write to one tag
 	//
-	// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+	// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 	// tag's name within the driver, or its address.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-	WriteTagWithResponse(ctx context.Context, driverID string, address string, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteTagResponse, error)
+	WriteTagWithResponse(ctx context.Context, driverID string, address string, params *WriteTagParams, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteTagResponse, error)
 
 	// ReadTagWithResponse Read one tag
 	//
@@ -22633,6 +22831,117 @@ func (r RemoveSilenceResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RemoveSilenceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ChangeSilenceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AlertSilence
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationProblemJSON413 *Problem
+	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationProblemJSON415 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ChangeSilenceResponse) GetJSON200() *AlertSilence {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ChangeSilenceResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ChangeSilenceResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ChangeSilenceResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r ChangeSilenceResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r ChangeSilenceResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r ChangeSilenceResponse) GetApplicationProblemJSON413() *Problem {
+	return r.ApplicationProblemJSON413
+}
+
+// GetApplicationProblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r ChangeSilenceResponse) GetApplicationProblemJSON415() *Problem {
+	return r.ApplicationProblemJSON415
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ChangeSilenceResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ChangeSilenceResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ChangeSilenceResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ChangeSilenceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ChangeSilenceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ChangeSilenceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ChangeSilenceResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -35664,6 +35973,8 @@ type GetWriteResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *Write
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
@@ -35681,6 +35992,11 @@ type GetWriteResponse struct {
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r GetWriteResponse) GetJSON200() *Write {
 	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetWriteResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
 }
 
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -37547,6 +37863,36 @@ func (c *ClientWithResponses) RemoveSilenceWithResponse(ctx context.Context, id 
 		return nil, err
 	}
 	return ParseRemoveSilenceResponse(rsp)
+}
+
+// ChangeSilenceWithBodyWithResponse Change the sources, the reason and the end of a silence
+//
+// One that has ended is refused with 409 SILENCE_ENDED. An end that has passed ends the silence now.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1.0/alert-silence/{id} (the `ChangeSilence` operationId).
+func (c *ClientWithResponses) ChangeSilenceWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangeSilenceResponse, error) {
+	rsp, err := c.ChangeSilenceWithBody(ctx, id, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeSilenceResponse(rsp)
+}
+
+// ChangeSilenceWithResponse Change the sources, the reason and the end of a silence
+//
+// One that has ended is refused with 409 SILENCE_ENDED. An end that has passed ends the silence now.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1.0/alert-silence/{id} (the `ChangeSilence` operationId).
+func (c *ClientWithResponses) ChangeSilenceWithResponse(ctx context.Context, id string, body ChangeSilenceJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangeSilenceResponse, error) {
+	rsp, err := c.ChangeSilence(ctx, id, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangeSilenceResponse(rsp)
 }
 
 // GetWebhookHealthWithResponse Whether the webhook endpoint is there
@@ -40113,8 +40459,8 @@ func (c *ClientWithResponses) StreamTagsWithResponse(ctx context.Context, params
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /api/v1/tags/writes/{writeId} (the `GetWrite` operationId).
-func (c *ClientWithResponses) GetWriteWithResponse(ctx context.Context, writeID string, reqEditors ...RequestEditorFn) (*GetWriteResponse, error) {
-	rsp, err := c.GetWrite(ctx, writeID, reqEditors...)
+func (c *ClientWithResponses) GetWriteWithResponse(ctx context.Context, writeID string, params *GetWriteParams, reqEditors ...RequestEditorFn) (*GetWriteResponse, error) {
+	rsp, err := c.GetWrite(ctx, writeID, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -40123,14 +40469,14 @@ func (c *ClientWithResponses) GetWriteWithResponse(ctx context.Context, writeID 
 
 // WriteTagWithBodyWithResponse Queue a write to one tag
 //
-// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 // tag's name within the driver, or its address.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-func (c *ClientWithResponses) WriteTagWithBodyWithResponse(ctx context.Context, driverID string, address string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteTagResponse, error) {
-	rsp, err := c.WriteTagWithBody(ctx, driverID, address, contentType, body, reqEditors...)
+func (c *ClientWithResponses) WriteTagWithBodyWithResponse(ctx context.Context, driverID string, address string, params *WriteTagParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WriteTagResponse, error) {
+	rsp, err := c.WriteTagWithBody(ctx, driverID, address, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -40139,14 +40485,14 @@ func (c *ClientWithResponses) WriteTagWithBodyWithResponse(ctx context.Context, 
 
 // WriteTagWithResponse Queue a write to one tag
 //
-// The answer says that the write is queued; its outcome is read with getWrite. `address` is the
+// The answer says that the write is queued; its outcome is read with getWrite, or is in the answer with `wait`. `address` is the
 // tag's name within the driver, or its address.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/tags/{driver_id}/{address}/write (the `WriteTag` operationId).
-func (c *ClientWithResponses) WriteTagWithResponse(ctx context.Context, driverID string, address string, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteTagResponse, error) {
-	rsp, err := c.WriteTag(ctx, driverID, address, body, reqEditors...)
+func (c *ClientWithResponses) WriteTagWithResponse(ctx context.Context, driverID string, address string, params *WriteTagParams, body WriteTagJSONRequestBody, reqEditors ...RequestEditorFn) (*WriteTagResponse, error) {
+	rsp, err := c.WriteTag(ctx, driverID, address, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -41881,6 +42227,102 @@ func ParseRemoveSilenceResponse(rsp *http.Response) (*RemoveSilenceResponse, err
 			return nil, err
 		}
 		response.ApplicationProblemJSON421 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseChangeSilenceResponse parses an HTTP response from a ChangeSilenceWithResponse call
+func ParseChangeSilenceResponse(rsp *http.Response) (*ChangeSilenceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ChangeSilenceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AlertSilence
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON415 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
 		var dest Problem
@@ -53181,6 +53623,13 @@ func ParseGetWriteResponse(rsp *http.Response) (*GetWriteResponse, error) {
 			return nil, err
 		}
 		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Problem

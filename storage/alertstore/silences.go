@@ -51,6 +51,43 @@ func makeRoom(ctx context.Context, tx *storage.Tx, n silences.Silence, room int,
 	return err
 }
 
+// ChangeSilence implements [silences.Store].
+func (s *Store) ChangeSilence(ctx context.Context, id string, change func(*silences.Silence) error) error {
+	return s.set.Update(ctx, "silences.change", func(ctx context.Context, tx *storage.Tx) error {
+		if err := tx.Lock(ctx, "alert_silences"); err != nil {
+			return err
+		}
+		var list []silences.Silence
+		err := tx.Each(ctx, selectSilence+"WHERE id = ?", []any{storage.Text(id)}, func(row storage.Scanner) error {
+			n, err := scanSilence(row)
+			list = append(list, n)
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0:
+			return silences.ErrNotFound.On("silenceId", id)
+		}
+		n := list[0]
+		if err := change(&n); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, "UPDATE alert_silences SET source_type = ?, pattern = ?, reason = ?, ends_us = ? WHERE id = ?",
+			storage.Text(n.SourceType), storage.Text(n.Pattern), storage.Text(n.Reason), storage.Timestamp(n.EndsAt), storage.Text(id))
+		return err
+	})
+}
+
+const selectSilence = `SELECT id, source_type, pattern, reason, created_by, recorded_by, created_us, starts_us, ends_us, anonymous
+	FROM alert_silences `
+
+func scanSilence(row storage.Scanner) (n silences.Silence, err error) {
+	err = row.Scan(&n.ID, &n.SourceType, &n.Pattern, &n.Reason, &n.CreatedBy, &n.RecordedBy,
+		(*storage.Timestamp)(&n.CreatedAt), (*storage.Timestamp)(&n.StartsAt), (*storage.Timestamp)(&n.EndsAt), &n.Anonymous)
+	return n, err
+}
+
 // RemoveSilence implements [silences.Store].
 func (s *Store) RemoveSilence(ctx context.Context, id string) error {
 	return s.set.Update(ctx, "silences.remove", func(ctx context.Context, tx *storage.Tx) error {
@@ -71,11 +108,8 @@ func (s *Store) Silences(ctx context.Context, endsAfter time.Time) ([]silences.S
 	var all []silences.Silence
 	err := s.set.View(ctx, "silences.list", func(ctx context.Context, tx *storage.Tx) error {
 		all = []silences.Silence{}
-		return tx.Each(ctx, `SELECT id, source_type, pattern, reason, created_by, recorded_by, created_us, starts_us, ends_us, anonymous
-			FROM alert_silences WHERE ends_us > ? ORDER BY created_us DESC, id DESC`, []any{after}, func(row storage.Scanner) error {
-			var n silences.Silence
-			err := row.Scan(&n.ID, &n.SourceType, &n.Pattern, &n.Reason, &n.CreatedBy, &n.RecordedBy,
-				(*storage.Timestamp)(&n.CreatedAt), (*storage.Timestamp)(&n.StartsAt), (*storage.Timestamp)(&n.EndsAt), &n.Anonymous)
+		return tx.Each(ctx, selectSilence+"WHERE ends_us > ? ORDER BY created_us DESC, id DESC", []any{after}, func(row storage.Scanner) error {
+			n, err := scanSilence(row)
 			all = append(all, n)
 			return err
 		})

@@ -74,6 +74,25 @@ func (a *handlers) AddSilence(ctx context.Context, r gen.AddSilenceRequestObject
 	return gen.AddSilence201JSONResponse(silenceOf(made)), nil
 }
 
+// ChangeSilence implements PUT /api/v1.0/alert-silence/{id}.
+func (a *handlers) ChangeSilence(ctx context.Context, r gen.ChangeSilenceRequestObject) (gen.ChangeSilenceResponseObject, error) {
+	if r.Body == nil {
+		return nil, restapi.Required("body")
+	}
+	n := silences.Silence{SourceType: r.Body.SourceType, Pattern: r.Body.SourceIDPattern, Reason: r.Body.Reason}
+	var err error
+	if n.EndsAt, err = timestamp.Parse(r.Body.EndsAt); err != nil && r.Body.EndsAt != "" {
+		return nil, silences.ErrInvalid.Invalid(fault.Field{Field: "endsAt", Message: "must be a time such as 2026-01-31T12:00:00Z"})
+	}
+	changed, err := a.silences.Change(ctx, r.ID, n)
+	if err != nil {
+		return nil, err
+	}
+	by, _ := a.caller(ctx)
+	a.logger.Info("silence changed", "silenceId", changed.ID, "by", by, "endsAt", changed.EndsAt, "matchesAll", changed.Broad())
+	return gen.ChangeSilence200JSONResponse(silenceOf(changed)), nil
+}
+
 // RemoveSilence implements DELETE /api/v1.0/alert-silence/{id}.
 func (a *handlers) RemoveSilence(ctx context.Context, r gen.RemoveSilenceRequestObject) (gen.RemoveSilenceResponseObject, error) {
 	return gen.RemoveSilence204Response{}, a.silences.Delete(ctx, r.ID)

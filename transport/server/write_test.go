@@ -64,6 +64,23 @@ func TestAWriteIsQueuedAndItsOutcomeCanBeRead(t *testing.T) {
 	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes/absent", nil), 404, "WRITE_NOT_FOUND")
 }
 
+func TestAWriteIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	a := p.call(accounts.Admin, http.MethodPost, "/api/v1/tags/line/level/write?wait=30", map[string]any{"value": "43", "confirm": true})
+	got := a.object(t)
+	write := got["write"].(map[string]any)
+	require.Equal(t, "Confirmed", write["state"])
+	require.Equal(t, got["writeId"], write["writeId"])
+	require.Equal(t, write, p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes/"+got["writeId"].(string)+"?wait=30", nil).object(t))
+	for _, wait := range []string{"-1", "31", "x"} {
+		before := len(p.line.writes())
+		requireProblem(t, p.callWrong(accounts.Admin, http.MethodPost, "/api/v1/tags/line/level/write?wait="+wait, map[string]any{"value": "1"}), 400, "INVALID_REQUEST")
+		require.Len(t, p.line.writes(), before)
+		requireProblem(t, p.callWrong(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes/x?wait="+wait, nil), 400, "INVALID_REQUEST")
+	}
+}
+
 func TestAWritePassesScalingBackwards(t *testing.T) {
 	t.Parallel()
 	p := start(t)

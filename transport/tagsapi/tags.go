@@ -62,6 +62,10 @@ func (t *handlers) WriteTag(ctx context.Context, r gen.WriteTagRequestObject) (g
 	if r.Body == nil || r.Body.Value == nil {
 		return nil, restapi.Required("value")
 	}
+	wait, err := waiting(r.Params.Wait)
+	if err != nil {
+		return nil, err
+	}
 	name, err := t.engine.Resolve(r.DriverID, r.Address)
 	if err != nil {
 		return nil, err
@@ -70,7 +74,31 @@ func (t *handlers) WriteTag(ctx context.Context, r gen.WriteTagRequestObject) (g
 	if err != nil {
 		return nil, err
 	}
-	return gen.WriteTag200JSONResponse{Success: true, Message: "Write to " + name + " is queued", WriteID: w.ID}, nil
+	answer := gen.WriteTag200JSONResponse{Success: true, Message: "Write to " + name + " is queued", WriteID: w.ID}
+	if wait > 0 {
+		// The write is queued, whatever becomes of the question for its outcome.
+		if w, err := t.await(ctx, w.ID, wait); err == nil {
+			answer.Write = new(writeOf(w))
+		}
+	}
+	return answer, nil
+}
+
+const maxWait = 30 // seconds
+
+func waiting(seconds int) (time.Duration, error) {
+	if seconds < 0 || seconds > maxWait {
+		return 0, tags.ErrInvalidRequest.Invalid(fault.Field{Field: "wait", Message: fmt.Sprintf("must be 0 to %d", maxWait)})
+	}
+	return time.Duration(seconds) * time.Second, nil
+}
+
+func (t *handlers) await(ctx context.Context, id string, limit time.Duration) (tags.Write, error) {
+	live, end := t.live(ctx) // a stop of the engine waits for no outcome
+	defer end()
+	live, cancel := context.WithTimeout(live, limit)
+	defer cancel()
+	return t.engine.AwaitWrite(live, id)
 }
 
 // WriteTags implements POST /api/v1/tags:batchWrite.
@@ -128,14 +156,26 @@ func aboutTag(err error, name string) error {
 
 // GetWrite implements GET /api/v1/tags/writes/{writeId}.
 func (t *handlers) GetWrite(ctx context.Context, r gen.GetWriteRequestObject) (gen.GetWriteResponseObject, error) {
-	w, err := t.engine.GetWrite(ctx, r.WriteID)
+	wait, err := waiting(r.Params.Wait)
 	if err != nil {
 		return nil, err
 	}
-	return gen.GetWrite200JSONResponse{
+	read := t.engine.GetWrite
+	if wait > 0 {
+		read = func(ctx context.Context, id string) (tags.Write, error) { return t.await(ctx, id, wait) }
+	}
+	w, err := read(ctx, r.WriteID)
+	if err != nil {
+		return nil, err
+	}
+	return gen.GetWrite200JSONResponse(writeOf(w)), nil
+}
+
+func writeOf(w tags.Write) gen.Write {
+	return gen.Write{
 		WriteID: w.ID, TagName: w.Tag, Value: w.Value, State: gen.WriteState(w.State), Error: w.Error,
 		RequestedBy: w.By, QueuedAt: w.QueuedAt.UTC(), CompletedAt: w.CompletedAt.UTC(),
-	}, nil
+	}
 }
 
 // GetTagHistory implements GET /api/v1/tags/{tag_name}/history.

@@ -27,6 +27,7 @@ func Operations() []auth.Operation {
 		{ID: "listSilences", Method: http.MethodGet, Path: silence, Access: auth.Viewer, OpenSurface: true},
 		{ID: "listActiveSilences", Method: http.MethodGet, Path: silence + "/active", Access: auth.Viewer, OpenSurface: true},
 		{ID: "addSilence", Method: http.MethodPost, Path: silence, Access: auth.Operator, OpenSurface: true},
+		{ID: "changeSilence", Method: http.MethodPut, Path: silence + "/{id}", Access: auth.Operator},
 		{ID: "removeSilence", Method: http.MethodDelete, Path: silence + "/{id}", Access: auth.Operator, OpenSurface: true},
 		{ID: "listAlertHistory", Method: http.MethodGet, Path: history, Access: auth.Viewer, OpenSurface: true},
 		{ID: "getAlertRecord", Method: http.MethodGet, Path: history + "/{id}", Access: auth.Viewer, OpenSurface: true},

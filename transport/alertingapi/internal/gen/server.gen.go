@@ -183,6 +183,18 @@ type SeverityCount struct {
 	Severity externalRef0.AlarmSeverity `json:"severity"`
 }
 
+// SilenceChange defines model for SilenceChange.
+type SilenceChange struct {
+	EndsAt string `json:"endsAt"`
+	Reason string `json:"reason"`
+
+	// SourceIDPattern * stands for any text.
+	SourceIDPattern string `json:"sourceIdPattern"`
+
+	// SourceType Such as Equipment or Sensor, in any case; * for every type.
+	SourceType string `json:"sourceType"`
+}
+
 // SilenceRequest defines model for SilenceRequest.
 type SilenceRequest struct {
 	CreatedBy string `json:"createdBy,omitempty,omitzero"`
@@ -278,6 +290,9 @@ type RetryDeadLettersParams struct {
 // AddSilenceJSONRequestBody defines body for AddSilence for application/json ContentType.
 type AddSilenceJSONRequestBody = SilenceRequest
 
+// ChangeSilenceJSONRequestBody defines body for ChangeSilence for application/json ContentType.
+type ChangeSilenceJSONRequestBody = SilenceChange
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
 	// ListAlertHistory List alerts, newest first
@@ -307,6 +322,9 @@ type ServerInterface interface {
 	// RemoveSilence Remove a silence
 	// (DELETE /api/v1.0/alert-silence/{id})
 	RemoveSilence(w http.ResponseWriter, r *http.Request, id string)
+	// ChangeSilence Change the sources, the reason and the end of a silence
+	// (PUT /api/v1.0/alert-silence/{id})
+	ChangeSilence(w http.ResponseWriter, r *http.Request, id string)
 	// GetWebhookHealth Whether the webhook endpoint is there
 	// (GET /api/v1.0/alertsource/health)
 	GetWebhookHealth(w http.ResponseWriter, r *http.Request)
@@ -388,6 +406,12 @@ func (_ Unimplemented) ListActiveSilences(w http.ResponseWriter, r *http.Request
 // RemoveSilence Remove a silence
 // (DELETE /api/v1.0/alert-silence/{id})
 func (_ Unimplemented) RemoveSilence(w http.ResponseWriter, r *http.Request, id string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ChangeSilence Change the sources, the reason and the end of a silence
+// (PUT /api/v1.0/alert-silence/{id})
+func (_ Unimplemented) ChangeSilence(w http.ResponseWriter, r *http.Request, id string) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -826,6 +850,32 @@ func (siw *ServerInterfaceWrapper) RemoveSilence(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// ChangeSilence operation middleware
+func (siw *ServerInterfaceWrapper) ChangeSilence(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ChangeSilence(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetWebhookHealth operation middleware
 func (siw *ServerInterfaceWrapper) GetWebhookHealth(w http.ResponseWriter, r *http.Request) {
 
@@ -1155,6 +1205,7 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	handle("GET", "/api/v1.0/alert-silence", wrapper.ListSilences)
 	handle("POST", "/api/v1.0/alert-silence", wrapper.AddSilence)
 	handle("DELETE", "/api/v1.0/alert-silence/{id}", wrapper.RemoveSilence)
+	handle("PUT", "/api/v1.0/alert-silence/{id}", wrapper.ChangeSilence)
 	handle("GET", "/api/v1.0/alert-silence/active", wrapper.ListActiveSilences)
 	handle("GET", "/api/v1.0/alertsource/health", wrapper.GetWebhookHealth)
 	handle("GET", "/api/v1/alerting/channels", wrapper.ListChannels)
@@ -1370,6 +1421,29 @@ func (response RemoveSilence204Response) VisitRemoveSilenceResponse(w http.Respo
 	return nil
 }
 
+type ChangeSilenceRequestObject struct {
+	ID   string `json:"id"`
+	Body *ChangeSilenceJSONRequestBody
+}
+
+type ChangeSilenceResponseObject interface {
+	VisitChangeSilenceResponse(w http.ResponseWriter) error
+}
+
+type ChangeSilence200JSONResponse AlertSilence
+
+func (response ChangeSilence200JSONResponse) VisitChangeSilenceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetWebhookHealthRequestObject struct {
 }
 
@@ -1561,6 +1635,9 @@ type StrictServerInterface interface {
 	// RemoveSilence Remove a silence
 	// (DELETE /api/v1.0/alert-silence/{id})
 	RemoveSilence(ctx context.Context, request RemoveSilenceRequestObject) (RemoveSilenceResponseObject, error)
+	// ChangeSilence Change the sources, the reason and the end of a silence
+	// (PUT /api/v1.0/alert-silence/{id})
+	ChangeSilence(ctx context.Context, request ChangeSilenceRequestObject) (ChangeSilenceResponseObject, error)
 	// GetWebhookHealth Whether the webhook endpoint is there
 	// (GET /api/v1.0/alertsource/health)
 	GetWebhookHealth(ctx context.Context, request GetWebhookHealthRequestObject) (GetWebhookHealthResponseObject, error)
@@ -1855,6 +1932,39 @@ func (sh *strictHandler) RemoveSilence(w http.ResponseWriter, r *http.Request, i
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RemoveSilenceResponseObject); ok {
 		if err := validResponse.VisitRemoveSilenceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ChangeSilence operation middleware
+func (sh *strictHandler) ChangeSilence(w http.ResponseWriter, r *http.Request, id string) {
+	var request ChangeSilenceRequestObject
+
+	request.ID = id
+
+	var body ChangeSilenceJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ChangeSilence(ctx, request.(ChangeSilenceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ChangeSilence")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ChangeSilenceResponseObject); ok {
+		if err := validResponse.VisitChangeSilenceResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

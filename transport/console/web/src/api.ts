@@ -78,11 +78,11 @@ async function call<T>(q: Request): Promise<T> {
 }
 
 export async function problem(r: Response): Promise<Problem> {
-  interface Body { code?: string; detail?: string; title?: string; errors?: { field: string; message: string }[]; errorCode?: string; message?: string; messages?: { code?: string; text: string }[] }
+  interface Body { code?: string; detail?: string; reason?: string; title?: string; errors?: { field: string; message: string }[]; errorCode?: string; message?: string; messages?: { code?: string; text: string }[] }
   const p = (await r.json().catch(() => ({}))) as Body;
-  // Shells answer with errors of their own kinds: those of the standard's API, and a code with a message.
+  // Shells answer with errors of their own kinds: those of the standard's API, and a code with a message. Refused commands have a reason.
   const m = p.messages;
-  return new Problem(r.status, p.code ?? p.errorCode ?? m?.[0]?.code ?? "", p.detail ?? p.message ?? m?.map((x) => x.text).join(" · ") ?? p.title ?? r.statusText, p.errors ?? []);
+  return new Problem(r.status, p.code ?? p.errorCode ?? m?.[0]?.code ?? "", p.detail ?? p.reason ?? p.message ?? m?.map((x) => x.text).join(" · ") ?? p.title ?? r.statusText, p.errors ?? []);
 }
 
 type Query = Record<string, string | number | boolean | string[] | undefined>;

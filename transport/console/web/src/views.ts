@@ -18,6 +18,7 @@ export interface View {
 /** The views beside those that every page has, in the order of the menu; each has a text of its name. */
 export const views: Partial<Record<Key, View>> = {
   shells: { icon: "shells", first: true, load: () => import("./views/shells") },
+  devices: { icon: "devices", first: true, load: () => import("./views/devices") },
   predictions: { icon: "predictions", first: true, load: () => import("./views/predictions") },
   alerts: { icon: "alerts", load: () => import("./views/alerts") },
   audit: { icon: "audit", admin: true, load: () => import("./views/audit") },

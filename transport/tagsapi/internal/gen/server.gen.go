@@ -532,6 +532,7 @@ type Write struct {
 type WriteAnswer struct {
 	Message string `json:"message"`
 	Success bool   `json:"success"`
+	Write   *Write `json:"write,omitempty,omitzero"`
 	WriteID string `json:"writeId"`
 }
 
@@ -561,6 +562,9 @@ type Page = int
 
 // TagName defines model for TagName.
 type TagName = string
+
+// Wait defines model for Wait.
+type Wait = int
 
 // GetHistoryAggregatesParams defines parameters for GetHistoryAggregates.
 type GetHistoryAggregatesParams struct {
@@ -677,6 +681,18 @@ type StreamTagsParams struct {
 	AccessToken string  `form:"access_token,omitempty" json:"access_token,omitempty,omitzero"`
 }
 
+// GetWriteParams defines parameters for GetWrite.
+type GetWriteParams struct {
+	// Wait Seconds to wait for the outcome; when they are over, the state is still Queued.
+	Wait Wait `form:"wait,omitempty" json:"wait,omitempty,omitzero"`
+}
+
+// WriteTagParams defines parameters for WriteTag.
+type WriteTagParams struct {
+	// Wait Seconds to wait for the outcome; when they are over, the state is still Queued.
+	Wait Wait `form:"wait,omitempty" json:"wait,omitempty,omitzero"`
+}
+
 // GetTagHistoryParams defines parameters for GetTagHistory.
 type GetTagHistoryParams struct {
 	// Start Default: 24 hours before end.
@@ -712,10 +728,10 @@ type ServerInterface interface {
 	StreamTags(w http.ResponseWriter, r *http.Request, params StreamTagsParams)
 	// GetWrite Read the outcome of a queued write
 	// (GET /api/v1/tags/writes/{writeId})
-	GetWrite(w http.ResponseWriter, r *http.Request, writeID string)
+	GetWrite(w http.ResponseWriter, r *http.Request, writeID string, params GetWriteParams)
 	// WriteTag Queue a write to one tag
 	// (POST /api/v1/tags/{driver_id}/{address}/write)
-	WriteTag(w http.ResponseWriter, r *http.Request, driverID string, address string)
+	WriteTag(w http.ResponseWriter, r *http.Request, driverID string, address string, params WriteTagParams)
 	// ReadTag Read one tag
 	// (GET /api/v1/tags/{tag_name})
 	ReadTag(w http.ResponseWriter, r *http.Request, tagName TagName)
@@ -760,13 +776,13 @@ func (_ Unimplemented) StreamTags(w http.ResponseWriter, r *http.Request, params
 
 // GetWrite Read the outcome of a queued write
 // (GET /api/v1/tags/writes/{writeId})
-func (_ Unimplemented) GetWrite(w http.ResponseWriter, r *http.Request, writeID string) {
+func (_ Unimplemented) GetWrite(w http.ResponseWriter, r *http.Request, writeID string, params GetWriteParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
 // WriteTag Queue a write to one tag
 // (POST /api/v1/tags/{driver_id}/{address}/write)
-func (_ Unimplemented) WriteTag(w http.ResponseWriter, r *http.Request, driverID string, address string) {
+func (_ Unimplemented) WriteTag(w http.ResponseWriter, r *http.Request, driverID string, address string, params WriteTagParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1301,8 +1317,24 @@ func (siw *ServerInterfaceWrapper) GetWrite(w http.ResponseWriter, r *http.Reque
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetWriteParams
+
+	// ------------- Optional query parameter "wait" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "wait", r.URL.Query(), &params.Wait, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "wait"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "wait", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.GetWrite(w, r, writeID)
+		siw.Handler.GetWrite(w, r, writeID, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1336,8 +1368,24 @@ func (siw *ServerInterfaceWrapper) WriteTag(w http.ResponseWriter, r *http.Reque
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params WriteTagParams
+
+	// ------------- Optional query parameter "wait" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "wait", r.URL.Query(), &params.Wait, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "wait"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "wait", Err: err})
+		}
+		return
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.WriteTag(w, r, driverID, address)
+		siw.Handler.WriteTag(w, r, driverID, address, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1743,6 +1791,7 @@ func (response StreamTags200TextEventStreamResponse) VisitStreamTagsResponse(w h
 
 type GetWriteRequestObject struct {
 	WriteID string `json:"writeId"`
+	Params  GetWriteParams
 }
 
 type GetWriteResponseObject interface {
@@ -1766,6 +1815,7 @@ func (response GetWrite200JSONResponse) VisitGetWriteResponse(w http.ResponseWri
 type WriteTagRequestObject struct {
 	DriverID string `json:"driver_id"`
 	Address  string `json:"address"`
+	Params   WriteTagParams
 	Body     *WriteTagJSONRequestBody
 }
 
@@ -2054,10 +2104,11 @@ func (sh *strictHandler) StreamTags(w http.ResponseWriter, r *http.Request, para
 }
 
 // GetWrite operation middleware
-func (sh *strictHandler) GetWrite(w http.ResponseWriter, r *http.Request, writeID string) {
+func (sh *strictHandler) GetWrite(w http.ResponseWriter, r *http.Request, writeID string, params GetWriteParams) {
 	var request GetWriteRequestObject
 
 	request.WriteID = writeID
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.GetWrite(ctx, request.(GetWriteRequestObject))
@@ -2080,11 +2131,12 @@ func (sh *strictHandler) GetWrite(w http.ResponseWriter, r *http.Request, writeI
 }
 
 // WriteTag operation middleware
-func (sh *strictHandler) WriteTag(w http.ResponseWriter, r *http.Request, driverID string, address string) {
+func (sh *strictHandler) WriteTag(w http.ResponseWriter, r *http.Request, driverID string, address string, params WriteTagParams) {
 	var request WriteTagRequestObject
 
 	request.DriverID = driverID
 	request.Address = address
+	request.Params = params
 
 	var body WriteTagJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
