@@ -153,7 +153,7 @@ func (w *alarmWatcher) selects(t transition) bool {
 		return f.SeverityFilter == "" && f.Source == "" && f.Text == "" && len(f.labels) == 0
 	}
 	contains := func(text, part string) bool { return strings.Contains(alarms.FoldCase(text), alarms.FoldCase(part)) }
-	if f.SeverityFilter != "" && string(f.SeverityFilter) != string(t.Alarm.Severity) || !contains(t.Alarm.Source, f.Source) || !contains(t.Alarm.Message, f.Text) {
+	if f.SeverityFilter != "" && f.SeverityFilter != string(t.Alarm.Severity) || !contains(t.Alarm.Source, f.Source) || !contains(t.Alarm.Message, f.Text) {
 		return false
 	}
 	for _, label := range f.labels {

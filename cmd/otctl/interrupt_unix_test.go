@@ -97,10 +97,10 @@ func TestAnInterruptedImportIsCanceled(t *testing.T) {
 		looked, canceled := make(chan struct{}, 100), make(chan struct{})
 		u := fake(t, func(w http.ResponseWriter, r *http.Request) {
 			phase := "validating"
-			switch {
-			case r.Method == http.MethodDelete:
+			switch r.Method {
+			case http.MethodDelete:
 				close(canceled)
-			case r.Method == http.MethodGet:
+			case http.MethodGet:
 				looked <- struct{}{}
 				select {
 				case <-canceled:
