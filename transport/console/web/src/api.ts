@@ -40,6 +40,9 @@ export function problemText(err: unknown): string {
   return [own, ...err.fields.map((f) => f.message)].join(" · ");
 }
 
+/** Whether an error says that nothing was done. Of any other one, such as a lost connection, it is not known. */
+export const refused = (err: unknown): boolean => err instanceof Problem && err.code !== "" && (err.status < 500 || err.status === 503);
+
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 interface Request {

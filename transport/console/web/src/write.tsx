@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, post, problemText, type Write } from "./api";
+import { get, post, problemText, refused, type Write } from "./api";
 import { decimal, value, when } from "./format";
 import { t, word } from "./strings";
 import { Figure } from "./tags";
@@ -23,7 +23,8 @@ export function WriteDialog({ r, onClose }: { r: Row; onClose: () => void }) {
   const [step, setStep] = useState<"enter" | "confirm" | "sent">("enter");
   const [tried, setTried] = useState(false);
   const [write, setWrite] = useState<Write>();
-  const [error, setError] = useState<unknown>();
+  const [error, setError] = useState<{ of: unknown; refused: boolean }>();
+  const [unread, setUnread] = useState<unknown>(); // why the outcome cannot be read now
   const gone = useRef(false);
   useEffect(() => () => void (gone.current = true), []);
   const wrong = fault(r, text);
@@ -39,17 +40,24 @@ export function WriteDialog({ r, onClose }: { r: Row; onClose: () => void }) {
     }
     if (step !== "confirm") return;
     setStep("sent");
+    let writeId: string;
     try {
       const address = r.name.startsWith(`${r.driver}.`) ? r.name.slice(r.driver.length + 1) : r.address;
-      const { writeId } = await post<{ writeId: string }>(`/api/v1/tags/${encodeURIComponent(r.driver)}/${encodeURIComponent(address)}/write`, { value: text, confirm: true });
-      for (let tries = 0; !gone.current; tries++) {
+      ({ writeId } = await post<{ writeId: string }>(`/api/v1/tags/${encodeURIComponent(r.driver)}/${encodeURIComponent(address)}/write`, { value: text, confirm: true }));
+    } catch (err) {
+      return setError({ of: err, refused: refused(err) });
+    }
+    for (let tries = 0; !gone.current; tries++) {
+      try {
         const w = await get<Write>(`/api/v1/tags/writes/${encodeURIComponent(writeId)}`);
         setWrite(w);
+        setUnread(undefined);
         if (w.state !== "Queued" && w.state !== "Written") return;
-        await pause(Math.min(2000, 150 + tries * 50));
+      } catch (err) { // the write goes on without the one who looks
+        if (refused(err)) return setError({ of: err, refused: false });
+        setUnread(err);
       }
-    } catch (err) {
-      setError(err);
+      await pause(Math.min(2000, 150 + tries * 50));
     }
   };
   const failed = !!error || (write && ["Failed", "Unknown", "Unconfirmed"].includes(write.state));
@@ -76,8 +84,10 @@ export function WriteDialog({ r, onClose }: { r: Row; onClose: () => void }) {
         {step === "confirm" && <p class="say">{t("write.sure")}</p>}
         {step === "sent" && (
           <div class={`outcome${failed ? " bad" : ""}`} role="status">
-            <b>{error ? t("write.refused") : word("write.state", write?.state ?? "Queued")}</b>
-            <span>{error ? problemText(error) : write?.error ?? (write ? word("write.about", write.state) : "")}</span>
+            <b>{error?.refused ? t("write.refused") : word("write.state", error ? "Unknown" : (write?.state ?? "Queued"))}</b>
+            <span>{error ? problemText(error.of) : write?.error ?? (write ? word("write.about", write.state) : "")}</span>
+            {error && !error.refused && <span>{word("write.about", "Unknown")}</span>}
+            {unread ? <span>{t("write.unread")} {problemText(unread)}</span> : null}
             {write?.completedAt && <time class="quiet">{when(write.completedAt)}</time>}
           </div>
         )}

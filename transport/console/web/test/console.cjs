@@ -49,6 +49,41 @@ test("an operator's first minutes", async () => {
   await done();
 });
 
+test("a write whose answer is lost is not called refused", async () => {
+  const { context } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/tags/sim.setpoint");
+  await page.route("**/write", async (route) => {
+    await route.fetch(); // the engine does it, and the answer is lost
+    await route.abort();
+  });
+  await page.getByRole("button", { name: "Write value" }).click();
+  const dialog = page.getByRole("dialog");
+  const write = async (value) => {
+    await dialog.getByLabel("New value").fill(value);
+    await dialog.getByRole("button", { name: "Review" }).click();
+    await dialog.getByRole("button", { name: "Write now" }).click();
+  };
+  await write("63");
+  await dialog.getByText("Unknown", { exact: true }).waitFor();
+  await dialog.getByText("63.00").nth(1).waitFor(); // the present value tells that it was done
+  assert.equal(await dialog.getByText("Refused").count(), 0);
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+
+  // What cannot be read for a while is read when it can be.
+  await page.unroute("**/write");
+  let cut = true;
+  await page.route("**/tags/writes/*", (route) => (cut ? route.abort() : route.continue()));
+  await page.getByRole("button", { name: "Write value" }).click();
+  await write("64");
+  await dialog.getByText(/The outcome cannot be read now/).waitFor();
+  cut = false;
+  await dialog.getByText("Confirmed", { exact: true }).waitFor();
+  assert.equal(await dialog.getByText(/cannot be read/).count(), 0);
+  await context.close(); // with the aborted calls as errors
+});
+
 test("a seventh tab lives, under a name of the network, and reloading signs no tab out", async () => {
   const { context, done } = await open();
   const url = `http://plant.test:${port}`;

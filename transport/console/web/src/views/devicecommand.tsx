@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { post, problemText } from "../api";
+import { post, problemText, refused } from "../api";
 import { may } from "../session";
 import { word } from "../strings";
 import { notify } from "../ui";
@@ -87,11 +87,12 @@ export function CommandForm({ s, tell }: { s: Status; tell: (s: Sent) => void })
 /** What became of the command that was sent last, to its end. */
 export function Outcome({ sent, record }: { sent: Sent; record?: Record }) {
   const state = record?.state;
-  const bad = !!sent.error || (state && ["Failed", "Refused", "TimedOut", "Lost"].includes(state));
-  const text = sent.error ? problemText(sent.error) : record?.decision?.reason || (state === "Queued" || state === "Running" ? "" : record?.result?.message) || "";
+  const error = state ? undefined : sent.error; // the list of commands knows better than a connection that broke
+  const bad = !!error || (state && ["Failed", "Refused", "TimedOut", "Lost"].includes(state));
+  const text = error ? problemText(error) : record?.decision?.reason || (state === "Queued" || state === "Running" ? "" : record?.result?.message) || "";
   return (
     <div class={`outcome${bad ? " bad" : ""}`} role={bad ? "alert" : "status"}>
-      <b>{typeText(sent.type)}: {sent.error ? t("devices.refused") : state ? word("devices.phase", state) : t("devices.sent")}</b>
+      <b>{typeText(sent.type)}: {error ? t(refused(error) ? "devices.refused" : "devices.unknown") : state ? word("devices.phase", state) : t("devices.sent")}</b>
       {text && <span>{text}</span>}
     </div>
   );

@@ -1,6 +1,6 @@
 import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { del, post, problemText } from "../api";
+import { del, post, problemText, refused } from "../api";
 import { clock, decimal, when } from "../format";
 import { href } from "../route";
 import { may } from "../session";
@@ -64,7 +64,7 @@ export function DeviceDetail({ s, sent, tell }: { s: Status; sent?: Sent; tell: 
   const [next, setNext] = useState<string>();
   const [error, setError] = useState<unknown>();
   const record = sent && list?.find((r) => r.commandId === sent.id);
-  const following = !!sent && !sent.error && (!record || pending(record));
+  const following = !!sent && !refused(sent.error) && (!record || pending(record));
   const read = () => void commandsOf(id, 20).then((a) => {
     setList(a.commands);
     setNext((n) => n ?? a.next);
