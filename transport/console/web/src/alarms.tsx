@@ -136,8 +136,8 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
   const [severity, setSeverity] = useState("");
   const [paused, setPaused] = useState(false);
   const [selection, setSelection] = useState<Set<string>>(new Set());
-  const [active, setActive] = useState(-1);
-  const [dialog, setDialog] = useState<"ack" | "shelve">();
+  const [at, setAt] = useState<string>(); // the alarm that the keyboard is at, wherever its row moves to
+  const [dialog, setDialog] = useState<{ kind: "ack" | "shelve"; list: Alarm[] }>(); // of the alarms that it was opened for
   const [sight, setSight] = useState<[number, number]>([0, 0]);
   const frozen = useRef<Alarm[]>([]);
   const moved = useRef(0);
@@ -186,14 +186,15 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
   const inSight = () => list.slice(Math.max(0, sight[0]), sight[1]).filter(needsAck);
   const pickSight = () => setSelection(new Set(selected.length ? [] : inSight().map((a) => a.id)));
   const done = () => { setDialog(undefined); setSelection(new Set()); };
-  const one = list[active];
+  const active = at === undefined ? -1 : list.findIndex((a) => a.id === at);
+  const one = active < 0 ? undefined : list[active];
   const target = selected.length ? selected : one && needsAck(one) ? [one] : [];
   return (
     <>
       <div class="tools">
-        {!suppressed && <button type="button" class="primary" disabled={target.length === 0} onClick={() => setDialog("ack")}>{selected.length ? t("ack.n", { n: count(selected.length) }) : t("ack")}</button>}
+        {!suppressed && <button type="button" class="primary" disabled={target.length === 0} onClick={() => setDialog({ kind: "ack", list: target })}>{selected.length ? t("ack.n", { n: count(selected.length) }) : t("ack")}</button>}
         {!suppressed && <button type="button" onClick={pickSight} disabled={selected.length === 0 && inSight().length === 0}>{selected.length ? t("select.none") : t("select.visible")}</button>}
-        {!suppressed && <button type="button" disabled={!(selected.length === 1 || (selected.length === 0 && one))} onClick={() => setDialog("shelve")}>{t("shelve")}</button>}
+        {!suppressed && <button type="button" disabled={!(selected.length === 1 || (selected.length === 0 && one))} onClick={() => setDialog({ kind: "shelve", list: selected.length ? selected : one ? [one] : [] })}>{t("shelve")}</button>}
         <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>{paused ? t("resume") : t("pause")}</button>
         {still && held > 0 && <button type="button" class="held" onClick={() => { setPaused(false); setSelection(new Set()); moved.current = 0; again((n) => n + 1); }}>{t("held", { n: count(held) })}</button>}
         <span class="spring" />
@@ -203,7 +204,7 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
       {failed.value && <p class="error" role="alert">{t("alarms.failed")}</p>}
       <Grid
         label={t(suppressed ? "alarms.suppressed" : "alarms.active")} columns={columns(!suppressed, !!chosen)} count={list.length} rowHeight={phone.value ? 64 : 30} busy={!loaded.value} selectable={!suppressed}
-        active={active} onActive={(i) => { moved.current = Date.now(); setActive(i); }} onEnter={(i) => go("alarms", suppressed ? "suppressed" : "active", list[i].id)} onSpace={(i) => !suppressed && needsAck(list[i]) && pick(i, false)}
+        active={active} onActive={(i) => { moved.current = Date.now(); setAt(list[i]?.id); }} onEnter={(i) => go("alarms", suppressed ? "suppressed" : "active", list[i].id)} onSpace={(i) => !suppressed && needsAck(list[i]) && pick(i, false)}
         onPointer={() => (moved.current = Date.now())}
         onRange={(first, end) => setSight([first, end])}
         row={(i, attributes) => (
@@ -214,8 +215,8 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
         )}
         empty={loaded.value ? (text || severity ? t("alarms.noneFound") : t(suppressed ? "alarms.noneSuppressed" : "alarms.none")) : t("loading")}
       />
-      {dialog === "ack" && <AcknowledgeDialog list={target} onClose={() => setDialog(undefined)} onDone={(comment) => { const ids = target.map((a) => a.id); done(); void acknowledge(ids, comment); }} />}
-      {dialog === "shelve" && (selected[0] ?? one) && <ShelveDialog a={selected[0] ?? one} onClose={() => setDialog(undefined)} onDone={done} />}
+      {dialog?.kind === "ack" && <AcknowledgeDialog list={dialog.list} onClose={() => setDialog(undefined)} onDone={(comment) => { const ids = dialog.list.map((a) => a.id); done(); void acknowledge(ids, comment); }} />}
+      {dialog?.kind === "shelve" && dialog.list[0] && <ShelveDialog a={dialog.list[0]} onClose={() => setDialog(undefined)} onDone={done} />}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { get, pages, type Alarm, type Analytics, type Severity } from "./api";
+import { get, pages, pageSize, type Alarm, type Analytics, type Severity } from "./api";
 import { alarmsSince, handleAlarms, onLink, type Transition } from "./hub";
 
 export const severities: Severity[] = ["Critical", "Warning", "Info"];
@@ -87,33 +87,46 @@ function put(a: Alarm): void {
   else alarms.set(a.id, a);
 }
 
+function announce(a: Alarm): void {
+  if (needsAck(a) && a.isActive) for (const f of arrivals) f(a);
+}
+
 function apply(items: Transition[]): void {
   for (const i of items) {
     if (!i.alarm) continue; // a condition that never occurred was suppressed
     const fresh = !alarms.has(i.alarm.id);
     put(i.alarm);
-    if (fresh && needsAck(i.alarm) && i.alarm.isActive) for (const f of arrivals) f(i.alarm);
+    if (fresh) announce(i.alarm);
   }
   touch();
 }
 
 let reading: AbortController | undefined;
 
+/** Rows move between pages while alarms come and go, so a list that changed while it was read is read again, a few times in a flood. */
+const passes = 4;
+
 async function readAll(): Promise<void> {
   reading?.abort();
   const control = (reading = new AbortController());
-  held = [];
+  const later: Transition[] = (held = []);
   position = await alarmsSince("");
   const list = new Map<string, Alarm>();
-  await pages<Alarm>("/api/v1/alarms", { state: "all" }, (a) => a.alarms, (items) => items.forEach((a) => list.set(a.id, a)), control.signal);
-  if (control.signal.aborted) return;
+  for (let pass = 0; pass < passes; pass++) {
+    const before = later.length;
+    const total = await pages<Alarm>("/api/v1/alarms", { state: "all" }, (a) => a.alarms, (items) => items.forEach((a) => list.set(a.id, a)), control.signal);
+    if (control.signal.aborted) return;
+    if (total <= pageSize || later.length === before) break;
+  }
+  const known = loaded.peek() ? new Set(alarms.keys()) : undefined;
   alarms.clear();
   for (const a of list.values()) put(a);
-  const missed = held;
   held = undefined;
-  for (const i of missed) if (i.alarm) put(i.alarm);
   loaded.value = true;
   failed.value = false;
+  // What began while there was no link is announced too, but not what a page finds when it is opened.
+  if (known) for (const a of alarms.values()) if (!known.has(a.id)) announce(a);
+  apply(later);
   changed.value++;
 }
 

@@ -122,9 +122,11 @@ export async function download(path: string, name: string, media = "*/*"): Promi
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
+/** Of the lists that are read as a whole. */
+export const pageSize = 500;
+
 /** All pages of a list, four at a time; each is handed over as it comes. */
 export async function pages<T>(path: string, q: Query, items: (answer: any) => T[], take: (items: T[], total: number) => void, signal?: AbortSignal): Promise<number> {
-  const pageSize = 500;
   const first = await get<{ totalCount: number }>(path, { ...q, page: 1, pageSize }, signal);
   take(items(first), first.totalCount);
   const last = Math.ceil(first.totalCount / pageSize);

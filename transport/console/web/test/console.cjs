@@ -1,4 +1,4 @@
-const { test, assert, base, user, password, port, open, signIn, view, changes, findings } = require("./browser.cjs");
+const { test, assert, base, user, password, port, patience, open, signIn, view, changes, findings } = require("./browser.cjs");
 
 test("an operator's first minutes", async () => {
   const { context, done } = await open();
@@ -82,6 +82,25 @@ test("a write whose answer is lost is not called refused", async () => {
   await dialog.getByText("Confirmed", { exact: true }).waitFor();
   assert.equal(await dialog.getByText(/cannot be read/).count(), 0);
   await context.close(); // with the aborted calls as errors
+});
+
+test("the keyboard stays at its alarm when one before it goes", async () => {
+  const { context, done } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  const login = await page.request.post(base + "/api/v1/auth/login", { data: { username: user, password } });
+  const headers = { Authorization: `Bearer ${(await login.json()).accessToken}` };
+  await view(page, "#/alarms");
+  const grid = page.getByRole("grid", { name: "Active" });
+  await grid.focus();
+  for (let i = 0; i < 4; i++) await page.keyboard.press("ArrowDown");
+  const at = page.locator(".row.active");
+  const [index, text] = [await at.getAttribute("aria-rowindex"), await at.innerText()];
+  const { alarms } = await (await page.request.get(base + "/api/v1/alarms?state=all&sort=priority&pageSize=1", { headers })).json();
+  assert.ok((await page.request.post(base + "/api/v1/alarms:acknowledge", { headers, data: { alarmIds: [alarms[0].id] } })).ok());
+  for (const end = Date.now() + patience; (await at.getAttribute("aria-rowindex")) === index; assert.ok(Date.now() < end)) await new Promise((done) => setTimeout(done, 200));
+  assert.equal(await at.innerText(), text);
+  await done();
 });
 
 test("a seventh tab lives, under a name of the network, and reloading signs no tab out", async () => {
