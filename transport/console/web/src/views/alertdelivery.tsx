@@ -127,7 +127,7 @@ export function DeadLetters() {
             {list?.map((d) => (
               <tr key={d.id}>
                 <th scope="row" class="figure">{when(d.createdAt)}</th>
-                <td data-label={t("severity")}><Mark severity={d.severity === "Error" ? "Warning" : d.severity} dim /></td>
+                <td data-label={t("severity")}><Mark severity={d.severity === "Error" ? "Critical" : d.severity} dim /></td>
                 <td class="said">{d.subject}</td>
                 <td data-label={t("dead.channel")}>{d.channel}</td>
                 <td data-label={t("dead.recipient")} class="said">{d.recipient || "–"}</td>
