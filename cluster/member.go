@@ -1,0 +1,286 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/otkit/otkit/internal/wake"
+)
+
+// Options configure a Member. Store, Engine and Do are required.
+type Options struct {
+	Store  Store
+	Engine string // name of this engine, which no other may have
+
+	// Do does a piece of work until ctx ends, and returns when nothing of it is left. It is called in a goroutine of its own when
+	// this engine has got the lease, again when it has got it again, and never twice at once for the same work. context.Cause(ctx) is
+	// [ErrMoved] while the lease still stands: there is time to finish. It is [ErrLost] when another engine may hold the lease
+	// already. If Do returns an error before ctx ends, this engine cannot do the work: the others are told why, and it is not tried
+	// here again for RetryAfter.
+	Do func(ctx context.Context, lease *Held) error
+
+	Host    string            // for the others to see
+	URL     string            // for the others to see; may be empty
+	Version string            // for the others to see
+	Labels  map[string]string // for Work.Requires
+
+	TTL        time.Duration // how long an engine may be silent before the others take over; default 3 s, at least 300 ms
+	RetryAfter time.Duration // default 30 s
+	// Settle is how long the engines must have been the same before work moves only to spread it evenly. Default 10 s.
+	Settle time.Duration
+
+	Now    func() time.Time // of Session.Since; default time.Now. Leases go by the monotonic clock.
+	NewID  func() string    // ids of sessions; default: UUIDv7
+	Logger *slog.Logger     // default: discards
+}
+
+func (o Options) withDefaults() (Options, error) {
+	switch {
+	case o.Store == nil:
+		return o, errors.New("cluster: Options.Store is required")
+	case o.Engine == "":
+		return o, errors.New("cluster: Options.Engine is required")
+	case o.Do == nil:
+		return o, errors.New("cluster: Options.Do is required")
+	case o.TTL < 0, o.TTL > 0 && o.TTL < 300*time.Millisecond:
+		return o, errors.New("cluster: Options.TTL must be at least 300 ms")
+	case o.RetryAfter < 0:
+		return o, errors.New("cluster: Options.RetryAfter must not be negative")
+	case o.Settle < 0:
+		return o, errors.New("cluster: Options.Settle must not be negative")
+	}
+	o.TTL = cmp.Or(o.TTL, 3*time.Second)
+	o.RetryAfter = cmp.Or(o.RetryAfter, 30*time.Second)
+	o.Settle = cmp.Or(o.Settle, 10*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}
+
+// Member is this engine among those that share a plant. Make it with [Join]. Safe for concurrent use. Close must be called.
+type Member struct {
+	o    Options
+	base time.Time // origin of the monotonic times
+	// deadline is when the leases end, in ns since base; 0 while there are none.
+	deadline atomic.Int64
+
+	stop   context.CancelFunc
+	wake   wake.Signal
+	done   chan struct{}
+	closed chan struct{} // closed when Close has been called
+	once   sync.Once
+	err    error // of closing; set before done is closed
+
+	mu       sync.Mutex
+	works    []Work
+	draining bool
+	session  Session
+	state    State           // as last read
+	failing  error           // why the session could not be renewed at the last try
+	life     context.Context // ends with ErrLost when the leases do; a new one begins with the next renewal
+	end      context.CancelCauseFunc
+	expiry   *time.Timer
+
+	// Of the loop alone.
+	tasks    map[string]*task
+	others   map[string]sighting // by session
+	unable   map[string]refusal  // by work
+	asked    time.Time           // when the last renewal was asked for
+	renewed  time.Time           // when the last one that worked was
+	ids      []string            // of the engines
+	settled  time.Time           // since when those are the same
+	released bool                // no lease is left
+}
+
+type sighting struct {
+	beat uint64
+	at   time.Time
+}
+
+type refusal struct {
+	reason  string
+	until   time.Time
+	lingers bool // the work still runs for a lease that was lost: until it has ended
+}
+
+// task is a work that runs here.
+type task struct {
+	lease  Lease
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	ended  chan struct{}
+	err    error // why it ended by itself; to be read after ended
+}
+
+// Held is the lease of work that this engine does. Safe for concurrent use.
+type Held struct {
+	Work  string
+	Epoch uint64 // higher than that of every holder before
+
+	m   *Member
+	ctx context.Context
+}
+
+// Valid reports whether the lease stands. Ask before each step that only its holder may take.
+func (h *Held) Valid() bool {
+	return h.m.valid() && (h.ctx.Err() == nil || errors.Is(context.Cause(h.ctx), ErrMoved))
+}
+
+func (m *Member) valid() bool {
+	until := m.deadline.Load()
+	return until != 0 && int64(time.Since(m.base)) < until
+}
+
+// Join makes this engine a member. It does no work before [Member.SetWork]. If an engine of the same name is running, Join returns
+// ErrDuplicate; if one has stopped without a word, Join waits for the TTL.
+func Join(ctx context.Context, o Options) (*Member, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	o.Labels = maps.Clone(o.Labels)
+	m := &Member{
+		o: o, base: time.Now(), wake: wake.NewSignal(), done: make(chan struct{}), closed: make(chan struct{}),
+		tasks: map[string]*task{}, others: map[string]sighting{}, unable: map[string]refusal{},
+	}
+	m.life, m.end = context.WithCancelCause(context.Background())
+	m.end(ErrLost)
+	m.expiry = time.AfterFunc(time.Hour, m.expire)
+	m.expiry.Stop()
+	m.session = Session{Engine: o.Engine, Host: o.Host, URL: o.URL, Version: o.Version, Since: o.Now().UTC(), Labels: o.Labels}
+	if err := m.alone(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.first(ctx); err != nil {
+		m.leave(ctx)
+		return nil, err
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	m.stop = stop
+	go m.run(running)
+	return m, nil
+}
+
+// alone waits until no other engine has the name of this one.
+func (m *Member) alone(ctx context.Context) error {
+	seen := map[string]sighting{}
+	for {
+		state, err := m.o.Store.State(ctx)
+		if err != nil {
+			return err
+		}
+		now, waiting := time.Now(), false
+		for _, s := range state.Sessions {
+			if s.Engine != m.o.Engine {
+				continue
+			}
+			before, known := seen[s.ID]
+			switch {
+			case !known:
+				seen[s.ID] = sighting{s.Beat, now}
+			case before.beat != s.Beat:
+				return ErrDuplicate.On("engine", m.o.Engine).With("host", s.Host)
+			case now.Sub(before.at) >= m.o.TTL:
+				ended, err := m.o.Store.End(ctx, s.ID, s.Beat)
+				switch {
+				case err != nil:
+					return err
+				case !ended:
+					return ErrDuplicate.On("engine", m.o.Engine).With("host", s.Host)
+				}
+				continue
+			}
+			waiting = true
+		}
+		if !waiting {
+			return nil
+		}
+		select {
+		case <-time.After(m.o.TTL / 4):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// first begins the session. Engines of the same name that start at the same time all give up.
+func (m *Member) first(ctx context.Context) error {
+	if err := m.renew(ctx); err != nil {
+		return err
+	}
+	state, err := m.o.Store.State(ctx)
+	for _, s := range state.Sessions {
+		if s.Engine == m.o.Engine && s.ID != m.session.ID {
+			return ErrDuplicate.On("engine", m.o.Engine).With("host", s.Host)
+		}
+	}
+	return err
+}
+
+// SetWork replaces the list of all work of the plant. Every member must be given the same one, if a little earlier or later.
+func (m *Member) SetWork(works []Work) {
+	works = slices.Clone(works)
+	for i := range works {
+		works[i].Requires = maps.Clone(works[i].Requires)
+	}
+	m.mu.Lock()
+	m.works = works
+	m.mu.Unlock()
+	m.wake.Set()
+}
+
+// Drain gives the work of this engine to the others, or takes its share again.
+func (m *Member) Drain(drain bool) {
+	m.mu.Lock()
+	m.draining = drain
+	m.mu.Unlock()
+	m.wake.Set()
+}
+
+// Wake makes the member look at once at what the others have done.
+func (m *Member) Wake() { m.wake.Set() }
+
+// View is what a member knows of the engines.
+type View struct {
+	State
+	Self string // ID of the session of this engine; empty while it has none
+	// Err is why the session was not renewed at the last try; nil if it was.
+	Err error
+}
+
+// View returns what the member last read. The slices are shared: do not change them.
+func (m *Member) View() View {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return View{State: m.state, Self: m.session.ID, Err: m.failing}
+}
+
+// Close ends the work of this engine, gives its leases away and leaves. Work that has not ended when ctx does keeps its lease until
+// the TTL has passed, and Close returns an error. Calling Close again waits for the first call, as long as ctx lasts.
+func (m *Member) Close(ctx context.Context) error {
+	m.once.Do(func() { close(m.closed) })
+	unhook := context.AfterFunc(ctx, m.stop)
+	defer unhook()
+	select {
+	case <-m.done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return m.err
+}

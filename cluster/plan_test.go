@@ -1,0 +1,151 @@
+package cluster
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func works(n int) (list []Work) {
+	for i := range n {
+		list = append(list, Work{Name: fmt.Sprintf("driver/%03d", i)})
+	}
+	return list
+}
+
+func sessions(names ...string) (list []Session) {
+	for _, name := range names {
+		list = append(list, Session{ID: "s-" + name, Engine: name})
+	}
+	return list
+}
+
+// follow returns the state in which every work is held by whom the plan names.
+func follow(s State, target map[string]string) State {
+	next := State{Sessions: s.Sessions}
+	for _, work := range slices.Sorted(maps.Keys(target)) {
+		next.Leases = append(next.Leases, Lease{Work: work, Session: target[work]})
+	}
+	return next
+}
+
+func loads(target map[string]string) map[string]int {
+	load := map[string]int{}
+	for _, session := range target {
+		load[session]++
+	}
+	return load
+}
+
+func moved(before, after map[string]string) (n int) {
+	for work, session := range before {
+		if after[work] != session {
+			n++
+		}
+	}
+	return n
+}
+
+func TestWorkIsSpreadEvenlyAndStays(t *testing.T) {
+	all := works(100)
+	state := State{Sessions: sessions("a", "b", "c")}
+	first := plan(all, state, true)
+	require.Len(t, first, 100)
+	for session, n := range loads(first) {
+		require.InDelta(t, 33, n, 1, session)
+	}
+	require.Equal(t, first, plan(all, follow(state, first), true), "again")
+
+	state = follow(state, first)
+	state.Sessions = sessions("a", "c")
+	for i := range state.Leases {
+		if state.Leases[i].Session == "s-b" {
+			state.Leases[i].Session = ""
+		}
+	}
+	without := plan(all, state, false)
+	require.Equal(t, map[string]int{"s-a": 50, "s-c": 50}, loads(without))
+	require.Equal(t, loads(first)["s-b"], moved(first, without), "what others do stays")
+
+	state = follow(state, without)
+	state.Sessions = sessions("a", "b", "c")
+	require.Equal(t, without, plan(all, state, false), "an engine that came gets nothing before the engines have settled")
+	back := plan(all, state, true)
+	for session, n := range loads(back) {
+		require.InDelta(t, 33, n, 1, session)
+	}
+	require.Equal(t, loads(back)["s-b"], moved(without, back), "no more moves than it needs")
+}
+
+func TestWorkGoesWhereItCanBeDone(t *testing.T) {
+	all := works(30)
+	for i := range 20 {
+		all[i].Requires = map[string]string{"hall": "north"}
+	}
+	state := State{Sessions: sessions("a", "b", "c")}
+	state.Sessions[0].Labels = map[string]string{"hall": "north", "floor": "1"}
+	state.Sessions[1].Unable = map[string]string{"driver/025": "unknown type"}
+	target := plan(all, state, true)
+	for i := range 20 {
+		require.Equal(t, "s-a", target[all[i].Name])
+	}
+	require.Equal(t, map[string]int{"s-a": 20, "s-b": 5, "s-c": 5}, loads(target))
+	require.NotEqual(t, "s-b", target["driver/025"])
+
+	state.Sessions[0].Draining = true
+	target = plan(all, follow(state, target), true)
+	require.Len(t, target, 10, "nobody else can do what is bound to the north")
+	require.Equal(t, map[string]int{"s-b": 5, "s-c": 5}, loads(target))
+}
+
+func TestHeavyWorkIsSpreadByWeight(t *testing.T) {
+	all := works(10)
+	all[3].Weight = 9
+	target := plan(all, State{Sessions: sessions("a", "b")}, true)
+	require.ElementsMatch(t, []int{1, 9}, slices.Collect(maps.Values(loads(target))))
+}
+
+// However engines come and go, the plan gives all work to those that can do it, and comes to rest.
+func TestPlansComeToRest(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		all := works(1 + r.IntN(40))
+		for i := range all {
+			all[i].Weight = r.IntN(5)
+			if r.IntN(4) == 0 {
+				all[i].Requires = map[string]string{"zone": fmt.Sprint(r.IntN(3))}
+			}
+		}
+		var state State
+		for step := range 10 {
+			state.Sessions = nil
+			for i := range 1 + r.IntN(6) {
+				s := Session{ID: fmt.Sprint("s", i), Engine: fmt.Sprint("e", i), Labels: map[string]string{"zone": fmt.Sprint(i % 3)}, Draining: r.IntN(8) == 0}
+				state.Sessions = append(state.Sessions, s)
+			}
+			target := plan(all, state, true)
+			for i := range all {
+				able := slices.ContainsFunc(state.Sessions, func(s Session) bool { return all[i].able(&s) })
+				session, ok := target[all[i].Name]
+				require.Equal(t, able, ok, "seed %d step %d", seed, step)
+				if ok {
+					k := slices.IndexFunc(state.Sessions, func(s Session) bool { return s.ID == session })
+					require.True(t, all[i].able(&state.Sessions[k]), "seed %d step %d", seed, step)
+				}
+			}
+			rest := target
+			for range len(all) {
+				state = follow(state, rest)
+				if rest = plan(all, state, true); maps.Equal(rest, target) {
+					break
+				}
+				target = rest
+			}
+			require.Equal(t, target, plan(all, follow(state, target), true), "seed %d step %d", seed, step)
+		}
+	}
+}

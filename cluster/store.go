@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"context"
+	"maps"
+	"time"
+)
+
+// Session is one run of an engine. Its leases last as long as it does.
+type Session struct {
+	ID     string // of this run
+	Engine string // name of the engine, the same after a restart
+	Beat   uint64 // how often it was renewed
+
+	// What the engine tells the others with each renewal.
+	Host     string
+	URL      string // where the engine is reached; may be empty
+	Version  string
+	Since    time.Time         // start of the run, by the engine's clock
+	Labels   map[string]string // for Work.Requires
+	Draining bool              // gives its work away
+	// Unable has the work that the engine has tried and cannot do, with the reason.
+	Unable map[string]string
+}
+
+func (s Session) clone() Session {
+	s.Labels, s.Unable = maps.Clone(s.Labels), maps.Clone(s.Unable)
+	return s
+}
+
+// Lease is who does a piece of work.
+type Lease struct {
+	Work    string
+	Session string // ID of the session; empty when nobody holds it
+	Epoch   uint64 // rises by one with every holder
+}
+
+// State is what a store has.
+type State struct {
+	Sessions []Session // by ID
+	Leases   []Lease   // by Work
+}
+
+// Store keeps the sessions and leases of the engines of one plant. Each call is one step that happens wholly or not at all, also
+// beside calls of other processes; what a call has answered, later calls see. Safe for concurrent use.
+//
+// Package clustertest has a conformance suite for stores.
+type Store interface {
+	// Renew stores a session: with Beat 1 a new one, else one that has a lower Beat in the store. If it is not in the store any
+	// more, Renew returns ErrEnded.
+	Renew(ctx context.Context, s Session) error
+
+	// State returns the sessions and leases.
+	State(ctx context.Context) (State, error)
+
+	// End removes a session and lets go of its leases, provided that its Beat is still that. ended is false if it was renewed
+	// meanwhile, and true also if it is not there.
+	End(ctx context.Context, session string, beat uint64) (ended bool, err error)
+
+	// Claim makes a session the holder of those of the works that nobody holds, and returns their leases. A session that is not
+	// in the store is ErrEnded.
+	Claim(ctx context.Context, session string, works []string) ([]Lease, error)
+
+	// Release lets go of those of the works that the session holds. With a successor it makes that session their holder, if it is
+	// in the store; the epochs rise.
+	Release(ctx context.Context, session string, works []string, successor string) error
+}
