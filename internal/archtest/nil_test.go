@@ -41,6 +41,7 @@ import (
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/bindingstore"
 	"github.com/otkit/otkit/storage/bufferstore"
+	"github.com/otkit/otkit/storage/clusterstore"
 	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/driverstore"
@@ -168,6 +169,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"drivers.New", "Host", func() (any, error) { return tagdrivers.New(t.Context(), tagdrivers.Deps{}, tagdrivers.Options{}) }},
 		{"driversapi.New", "service", func() (any, error) { return driversapi.New(nil, driversapi.Options{}) }},
 		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
+		{"clusterstore.New", "db", func() (any, error) { return clusterstore.New(nil) }},
 		{"derived.New", "tags", func() (any, error) { return derived.New(ctx, nil, derived.Options{}) }},
 		{"tagtemplate.New", "derived", func() (any, error) { return tagtemplate.New(ctx, nil, tagtemplate.Options{}) }},
 		{"derivedapi.New", "service", func() (any, error) { return derivedapi.New(nil, nil, derivedapi.Options{}) }},
