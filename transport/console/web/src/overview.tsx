@@ -121,7 +121,7 @@ export function Overview() {
           <table class="plain">
             <thead><tr><th>{t("name")}</th><th>{t("overview.kind")}</th><th>{t("state")}</th><th class="end">{t("overview.seen")}</th></tr></thead>
             <tbody>
-              {b?.map((x) => <tr key={x.bridgeId}><th scope="row">{x.bridgeId}</th><td>{t("overview.bridge")}</td><td><span class={`state${x.isOnline ? "" : " off"}`}><StateMark good={!!x.isOnline} />{word("driver", x.isOnline ? "Online" : "Offline")}</span></td><td class="end figure">{when(x.boundAt)}</td></tr>)}
+              {b?.map((x) => <tr key={x.bridgeId}><th scope="row"><a href={href("bridges")}>{x.bridgeId}</a></th><td>{t("overview.bridge")}</td><td><span class={`state${x.isOnline ? "" : " off"}`}><StateMark good={!!x.isOnline} />{word("driver", x.isOnline ? "Online" : "Offline")}</span></td><td class="end figure">{when(x.boundAt)}</td></tr>)}
               {v?.map((x) => {
                 const bad = x.currentState === "Error" || x.currentState === "Offline" || x.currentState === "Unknown" || !!x.emergencyStopLatched;
                 return <tr key={x.deviceId}><th scope="row">{x.name || x.deviceId}</th><td>{t("overview.device")}</td><td><span class={`state${bad ? " off" : ""}`}><StateMark good={!bad} />{x.emergencyStopLatched ? t("overview.estop") : word("device", x.currentState)}</span></td><td class="end figure">{when(x.lastSeen)}</td></tr>;
