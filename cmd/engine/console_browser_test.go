@@ -78,3 +78,9 @@ func TestTheDevicesOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
 	drive(t, "devices.cjs")
 }
+
+// An admin adds an alarm rule, sees its alarm, changes and removes it.
+func TestTheRulesOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "rules.cjs")
+}

@@ -74,6 +74,7 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
               {state === "SuppressedByDesign" && may() && <button type="button" onClick={() => void act("unsuppress", t("unshelve.done"))}>{t("unsuppress")}</button>}
               {state === "OutOfService" && may() && <button type="button" onClick={() => void act("in-service", t("unshelve.done"))}>{t("inService")}</button>}
               {tag && <a class="button" href={href("tags", tag)}>{t("alarm.trend")}</a>}
+              {a.ruleId && <a class="button" href={href("rules", a.ruleId)}>{t("alarm.rule")}</a>}
             </div>
             {a.instructions && <div class="instructions"><h3>{t("alarm.instructions")}</h3><p>{a.instructions}</p></div>}
             <dl>

@@ -21,6 +21,7 @@ export const views: Partial<Record<Key, View>> = {
   devices: { icon: "devices", first: true, load: () => import("./views/devices") },
   predictions: { icon: "predictions", first: true, load: () => import("./views/predictions") },
   alerts: { icon: "alerts", load: () => import("./views/alerts") },
+  rules: { icon: "rules", load: () => import("./views/rules") },
   bridges: { icon: "bridges", load: () => import("./views/bridges") },
   audit: { icon: "audit", admin: true, load: () => import("./views/audit") },
   users: { icon: "users", admin: true, load: () => import("./views/users") },
