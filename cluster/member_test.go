@@ -193,6 +193,7 @@ func TestCloseEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(t, a.Close(ctx), context.DeadlineExceeded)
+		synctest.Wait()
 		require.Empty(t, p.owners(), "it may not go on")
 		time.Sleep(2 * time.Minute)
 		delete(p.engines, "a")
