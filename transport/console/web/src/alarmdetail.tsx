@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { acknowledge } from "./alarms";
-import { AcknowledgeDialog, ShelveDialog } from "./alarmdialogs";
+import { AcknowledgeDialog, CommentDialog, ShelveDialog } from "./alarmdialogs";
 import { alarms, changed, isSuppressed, needsAck, stateOf } from "./alarmstore";
 import { get, pages, post, problemText, type Alarm, type AlarmEvent, type Value } from "./api";
 import { decimal, full, when } from "./format";
@@ -22,7 +22,7 @@ function figure(v: unknown): string {
 export const alarmFigure = (a: Alarm): string => figure(a.value);
 export const alarmLimit = (a: Alarm): string => figure(a.limit);
 
-type Dialogs = "ack" | "shelve";
+type Dialogs = "ack" | "shelve" | "comment";
 
 export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
   void changed.value;
@@ -31,6 +31,7 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
   const [events, setEvents] = useState<AlarmEvent[]>();
   const [error, setError] = useState<unknown>();
   const [dialog, setDialog] = useState<Dialogs>();
+  const [comments, setComments] = useState(0); // made here
   useEffect(() => { if (known) setOld(known); }, [known]);
   const a = known ?? (old ? { ...old, isActive: false } : undefined);
   const state = known ? stateOf(known) : "Normal";
@@ -43,7 +44,7 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
       void get<{ alarms: Alarm[] }>("/api/v1/alarms/history", { start, end, pageSize: 500 }).then((x) => { const one = x.alarms.find((y) => y.id === id); if (!gone && one) setOld(one); }, () => undefined);
     }
     return () => void (gone = true);
-  }, [id, state]);
+  }, [id, state, comments]);
 
   const act = async (what: string, done: string) => {
     if (!a) return;
@@ -73,8 +74,8 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
               {state === "Shelved" && <button type="button" onClick={() => void act("unshelve", t("unshelve.done"))}>{t("unshelve")}</button>}
               {state === "SuppressedByDesign" && may() && <button type="button" onClick={() => void act("unsuppress", t("unshelve.done"))}>{t("unsuppress")}</button>}
               {state === "OutOfService" && may() && <button type="button" onClick={() => void act("in-service", t("unshelve.done"))}>{t("inService")}</button>}
+              {known && <button type="button" onClick={() => setDialog("comment")}>{t("comment.add")}</button>}
               {tag && <a class="button" href={href("tags", tag)}>{t("alarm.trend")}</a>}
-              {a.ruleId && <a class="button" href={href("rules", a.ruleId)}>{t("alarm.rule")}</a>}
             </div>
             {a.instructions && <div class="instructions"><h3>{t("alarm.instructions")}</h3><p>{a.instructions}</p></div>}
             <dl>
@@ -86,7 +87,7 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
               {alarmFigure(a) && <><dt>{t("value")}</dt><dd class="figure">{alarmFigure(a)}</dd></>}
               {alarmLimit(a) && <><dt>{t("limit")}</dt><dd class="figure">{alarmLimit(a)}</dd></>}
               {tag && <><dt>{t("tag")}</dt><dd><a href={href("tags", tag)}>{tag}</a></dd></>}
-              {a.ruleId && <><dt>{t("rule")}</dt><dd>{a.ruleId}</dd></>}
+              {a.ruleId && <><dt>{t("rule")}</dt><dd><a href={href("rules", a.ruleId)}>{a.ruleId}</a></dd></>}
               {a.comment && <><dt>{t("comment")}</dt><dd>{a.comment}</dd></>}
               <dt>{t("code")}</dt><dd class="figure">{a.code}</dd>
               {Object.entries(a.labels ?? {}).map(([k, v]) => <><dt>{k}</dt><dd>{v}</dd></>)}
@@ -102,6 +103,7 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
         </ol>
       </div>
       {a && dialog === "ack" && <AcknowledgeDialog list={[a]} onClose={() => setDialog(undefined)} onDone={(comment) => { setDialog(undefined); void acknowledge([a.id], comment); }} />}
+      {a && dialog === "comment" && <CommentDialog a={a} onClose={() => setDialog(undefined)} onDone={() => { setDialog(undefined); setComments(comments + 1); }} />}
       {a && dialog === "shelve" && <ShelveDialog a={a} onClose={() => setDialog(undefined)} onDone={() => setDialog(undefined)} />}
     </aside>
   );

@@ -19,6 +19,31 @@ export function AcknowledgeDialog({ list, onClose, onDone }: { list: Alarm[]; on
   );
 }
 
+export function CommentDialog({ a, onClose, onDone }: { a: Alarm; onClose: () => void; onDone: () => void }) {
+  const [comment, setComment] = useState("");
+  const [error, setError] = useState<unknown>();
+  const submit = async (e: Event) => {
+    e.preventDefault();
+    try {
+      await post(`/api/v1/alarms/${encodeURIComponent(a.id)}/comment`, { comment: comment.trim() });
+      notify(t("comment.done"));
+      onDone();
+    } catch (err) {
+      setError(err);
+    }
+  };
+  return (
+    <Dialog title={t("comment.add")} onClose={onClose}>
+      <form method="dialog" onSubmit={(e) => void submit(e)}>
+        <ul class="urgent"><li><Mark severity={a.severity} /><b>{a.source}</b><span>{a.message}</span></li></ul>
+        <label>{t("comment")}<textarea rows={3} required maxLength={4096} value={comment} onInput={(e) => setComment(e.currentTarget.value)} /></label>
+        {error ? <p class="error" role="alert">{problemText(error)}</p> : null}
+        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary">{t("save")}</button></footer>
+      </form>
+    </Dialog>
+  );
+}
+
 const times = [15, 60, 240, 480, 1440];
 
 export function ShelveDialog({ a, onClose, onDone }: { a: Alarm; onClose: () => void; onDone: () => void }) {

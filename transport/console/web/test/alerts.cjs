@@ -30,7 +30,12 @@ test("an operator begins a silence, sees it and ends it", async () => {
   await row.getByText("The burner is being replaced").waitFor();
   await row.getByRole("cell", { name: "Active", exact: true }).waitFor();
   await row.getByRole("cell", { name: "admin" }).waitFor();
-  await row.getByRole("button").click();
+  await row.getByRole("button", { name: "Change silence of boiler-7*" }).click();
+  await dialog.getByLabel("Reason").fill("The burner is late");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await row.getByText("The burner is late").waitFor();
+  await row.getByRole("button", { name: "End silence of boiler-7*" }).click();
   await dialog.getByRole("button", { name: "End silence" }).click();
   await row.waitFor({ state: "detached" });
   await done();

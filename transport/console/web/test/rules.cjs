@@ -26,7 +26,11 @@ test("an admin adds a rule, sees its alarm, changes and removes it", async () =>
   await row.getByText("Deviation ± 0.5 · -1,000").waitFor();
   await row.getByRole("link", { name: /Alarm since/ }).click();
   await page.getByRole("heading", { name: "sim.counter" }).waitFor();
-  await page.getByRole("link", { name: "Rule", exact: true }).click();
+  await page.getByRole("button", { name: "Comment" }).click();
+  await dialog.getByLabel("Comment").fill("It does what it should");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("listitem").filter({ hasText: "It does what it should" }).waitFor();
+  await page.locator('dd a[href^="#/rules/"]').click();
   await row.waitFor();
   assert.equal(await page.getByRole("row").count(), 2, "the others are filtered out");
 

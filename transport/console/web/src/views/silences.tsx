@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { alarms, changed } from "../alarmstore";
-import { del, get, post, problemText } from "../api";
+import { del, get, post, problemText, put } from "../api";
 import type { components } from "../api.gen";
 import { count, when } from "../format";
 import { link } from "../hub";
@@ -32,11 +32,12 @@ function Preview({ type, pattern }: { type: string; pattern: string }) {
   );
 }
 
-export function SilenceDialog({ source = "", onClose, onDone }: { source?: string; onClose: () => void; onDone: () => void }) {
-  const [pattern, setPattern] = useState(source);
-  const [type, setType] = useState("*");
-  const [reason, setReason] = useState("");
-  const [minutes, setMinutes] = useState(60);
+/** Begins a silence, or changes one. */
+export function SilenceDialog({ source = "", silence, onClose, onDone }: { source?: string; silence?: Silence; onClose: () => void; onDone: () => void }) {
+  const [pattern, setPattern] = useState(silence?.sourceIdPattern ?? source);
+  const [type, setType] = useState(silence?.sourceType ?? "*");
+  const [reason, setReason] = useState(silence?.reason ?? "");
+  const [minutes, setMinutes] = useState(silence ? 0 : 60); // from now; 0 leaves the end of a silence as it is
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const submit = async (e: Event) => {
@@ -44,8 +45,11 @@ export function SilenceDialog({ source = "", onClose, onDone }: { source?: strin
     setBusy(true);
     try {
       const now = Date.now();
-      await post(path, { sourceType: type.trim(), sourceIdPattern: pattern.trim(), reason: reason.trim(), createdBy: session.value?.username, startsAt: new Date(now).toISOString(), endsAt: new Date(now + minutes * 60_000).toISOString() });
-      notify(t("silences.added", { source: pattern.trim() }));
+      const end = new Date(now + minutes * 60_000).toISOString();
+      const q = { sourceType: type.trim(), sourceIdPattern: pattern.trim(), reason: reason.trim() };
+      if (silence) await put(`${path}/${encodeURIComponent(silence.silenceId)}`, { ...q, endsAt: minutes ? end : silence.endsAt });
+      else await post(path, { ...q, createdBy: session.value?.username, startsAt: new Date(now).toISOString(), endsAt: end });
+      notify(t(silence ? "silences.changed" : "silences.added", { source: pattern.trim() }));
       onDone();
     } catch (err) {
       setError(err);
@@ -53,18 +57,18 @@ export function SilenceDialog({ source = "", onClose, onDone }: { source?: strin
     }
   };
   return (
-    <Dialog title={t("silences.title")} onClose={onClose}>
+    <Dialog title={silence ? t("silences.changeOf", { source: silence.sourceIdPattern }) : t("silences.title")} onClose={onClose}>
       <form method="dialog" onSubmit={(e) => void submit(e)}>
         <p class="quiet">{t("silences.about")}</p>
         <label>{t("silences.pattern")}<input value={pattern} required maxLength={512} autocapitalize="none" spellcheck={false} autocomplete="off" onInput={(e) => setPattern(e.currentTarget.value)} /></label>
         <label>{t("silences.type")}<input value={type} required maxLength={128} autocapitalize="none" spellcheck={false} autocomplete="off" onInput={(e) => setType(e.currentTarget.value)} /></label>
-        <label>{t("silences.for")}
-          <select value={minutes} onChange={(e) => setMinutes(Number(e.currentTarget.value))}>{times.map((m) => <option key={m} value={m}>{t(`minutes.${m}`)}</option>)}</select>
+        <label>{t(silence ? "silences.fromNow" : "silences.for")}
+          <select value={minutes} onChange={(e) => setMinutes(Number(e.currentTarget.value))}>{silence && <option value={0}>{t("silences.same", { time: when(silence.endsAt) })}</option>}{times.map((m) => <option key={m} value={m}>{t(`minutes.${m}`)}</option>)}</select>
         </label>
         <label>{t("silences.reason")}<textarea rows={2} required maxLength={2000} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
         {pattern.trim() && <Preview type={type.trim()} pattern={pattern.trim()} />}
         {error ? <p class="error" role="alert">{problemText(error)}</p> : null}
-        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary" disabled={busy}>{t("silences.start")}</button></footer>
+        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary" disabled={busy}>{t(silence ? "save" : "silences.start")}</button></footer>
       </form>
     </Dialog>
   );
@@ -103,6 +107,7 @@ export function Silences() {
   const [shown, setShown] = useState(100);
   const [adding, setAdding] = useState(false);
   const [ending, setEnding] = useState<Silence>();
+  const [changing, setChanging] = useState<Silence>();
   const read = () => get<Silence[]>(path).then((l) => { setList(l); setError(undefined); }, setError);
   useRepeat(() => void read(), 10_000, [link.value]);
   const now = Date.now();
@@ -110,6 +115,7 @@ export function Silences() {
   const done = () => {
     setAdding(false);
     setEnding(undefined);
+    setChanging(undefined);
     void read();
   };
   return (
@@ -131,7 +137,12 @@ export function Silences() {
                 <td data-label={t("silences.by")}>{s.recordedBy || s.createdBy}</td>
                 <td data-label={t("silences.from")} class="figure">{when(s.startsAt)}</td>
                 <td data-label={t("silences.until")} class="figure">{when(s.endsAt)}</td>
-                <td class="actions">{may("Operator") && phase(s, now) !== "over" && <button type="button" aria-label={t("silences.endOf", { source: s.sourceIdPattern })} onClick={() => setEnding(s)}>{t("silences.end")}</button>}</td>
+                <td class="actions">{may("Operator") && phase(s, now) !== "over" && (
+                  <>
+                    <button type="button" aria-label={t("silences.changeOf", { source: s.sourceIdPattern })} onClick={() => setChanging(s)}>{t("silences.change")}</button>
+                    <button type="button" aria-label={t("silences.endOf", { source: s.sourceIdPattern })} onClick={() => setEnding(s)}>{t("silences.end")}</button>
+                  </>
+                )}</td>
               </tr>
             ))}
           </tbody>
@@ -140,6 +151,7 @@ export function Silences() {
         {sorted.length > shown && <p class="empty"><button type="button" onClick={() => setShown(shown + 100)}>{t("alerts.more")}</button></p>}
       </div>
       {adding && <SilenceDialog onClose={() => setAdding(false)} onDone={done} />}
+      {changing && <SilenceDialog silence={changing} onClose={() => setChanging(undefined)} onDone={done} />}
       {ending && <EndDialog s={ending} onClose={() => setEnding(undefined)} onDone={done} />}
     </>
   );
