@@ -3,6 +3,7 @@ package main_test
 import (
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,4 +84,15 @@ func TestTheDevicesOfTheConsoleInABrowser(t *testing.T) {
 func TestTheRulesOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
 	drive(t, "rules.cjs")
+}
+
+// An admin tries a Modbus device, adds its driver, changes and removes it.
+func TestTheDriversOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	chromiumOf(t)
+	device := newOwnPLC(t)
+	device.on(t)
+	t.Cleanup(func() { device.off(t) })
+	e := start(t, known, "-demo", "-data", t.TempDir())
+	e.drive("drivers.cjs", strconv.Itoa(device.port()))
 }

@@ -21,7 +21,7 @@ function Navigation() {
   const waiting = summary.value.unacknowledged;
   const n = waiting.Critical + waiting.Warning + waiting.Info;
   const open = Object.entries(views).filter(([, v]) => !v.unlisted && allowed(v)).map(([name, v]) => ({ name: name as Key, ...v }));
-  const rest = [...open.filter((v) => !v.first), { name: "drivers" as Key, icon: "drivers" as const }];
+  const rest = open.filter((v) => !v.first);
   const close = () => menu.current?.removeAttribute("open");
   const entry = (v: { name: Key; icon: keyof typeof icons }, extra = "") => (
     <a key={v.name} class={extra} href={href(v.name)} aria-current={at === v.name ? "page" : undefined} onClick={close}>

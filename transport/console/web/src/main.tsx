@@ -3,7 +3,6 @@ import { render, type FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
 import { Alarms } from "./alarms";
 import { clearAlarms, startAlarms, summary } from "./alarmstore";
-import { Drivers } from "./drivers";
 import { Frame } from "./frame";
 import { runHub } from "./hub";
 import { Overview } from "./overview";
@@ -16,7 +15,7 @@ import { Tags } from "./tags";
 import { clearTags, startTags } from "./tagstore";
 import { allowed, views, type View as LaterView } from "./views";
 
-const own = { overview: Overview, tags: Tags, alarms: Alarms, drivers: Drivers };
+const own = { overview: Overview, tags: Tags, alarms: Alarms };
 const came = signal<Record<string, FunctionComponent>>({});
 const failed = signal("");
 

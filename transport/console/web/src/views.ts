@@ -22,6 +22,7 @@ export const views: Partial<Record<Key, View>> = {
   predictions: { icon: "predictions", first: true, load: () => import("./views/predictions") },
   alerts: { icon: "alerts", load: () => import("./views/alerts") },
   rules: { icon: "rules", load: () => import("./views/rules") },
+  drivers: { icon: "drivers", load: () => import("./views/drivers") },
   bridges: { icon: "bridges", load: () => import("./views/bridges") },
   audit: { icon: "audit", admin: true, load: () => import("./views/audit") },
   users: { icon: "users", admin: true, load: () => import("./views/users") },

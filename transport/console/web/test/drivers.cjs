@@ -1,0 +1,78 @@
+// Adds a Modbus driver in the console of an engine: node drivers.cjs CHROMIUM URL USER PASSWORD PORT
+const { test, assert, open, signIn, view, findings } = require("./browser.cjs");
+
+const [port] = process.argv.slice(6);
+
+test("an admin tries a device, adds its driver, changes and removes it", async () => {
+  const { context, faults, done } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/drivers");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Add driver" }).click();
+  await dialog.getByLabel(/^ID/).fill("boiler");
+  await dialog.getByLabel(/^Type/).selectOption({ label: "Modbus" });
+  await dialog.getByLabel("Address of the device").fill("127.0.0.1");
+  await dialog.getByLabel("Port", { exact: true }).fill("9"); // nothing answers there
+  await dialog.getByLabel("Tags", { exact: true }).fill("[{");
+  await dialog.getByRole("button", { name: "Test" }).click();
+  await dialog.getByRole("alert").getByText(/^Tags is no JSON/).waitFor();
+  await dialog.getByLabel("Tags", { exact: true }).fill('[{"Name": "level", "Address": "HR:10", "Type": "UInt16", "Unit": "mm"}]');
+  await dialog.getByRole("button", { name: "Test" }).click();
+  await dialog.getByText("No connection").waitFor();
+  await dialog.getByLabel("Port", { exact: true }).fill(port);
+  await dialog.getByRole("button", { name: "Test" }).click();
+  await dialog.getByText(/1 of 1 points read/).waitFor();
+  await dialog.getByRole("row", { name: /boiler\.level.*70.*Good/ }).waitFor();
+  await findings(page, "driver-dialog");
+  await dialog.getByLabel(/^SlaveId/).fill("300");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.waitFor(); // the browser refuses it
+  await dialog.getByLabel(/^SlaveId/).fill("1");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.waitFor({ state: "detached" });
+  const row = page.locator("tr").filter({ has: page.getByRole("button", { name: "boiler" }) });
+  await row.getByText("Online").waitFor();
+
+  await row.getByRole("button", { name: "boiler" }).click();
+  await page.getByRole("button", { name: "Change", exact: true }).click();
+  assert.equal(await dialog.getByLabel(/^SlaveId/).inputValue(), "1");
+  assert.match(await dialog.getByLabel("Tags", { exact: true }).inputValue(), /HR:10/);
+  await dialog.getByLabel("Enabled").uncheck();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await row.getByText("Disabled").waitFor();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+  await row.waitFor({ state: "detached" });
+  faults.splice(0, faults.length, ...faults.filter((f) => !/status of 400/.test(f))); // a browser tells of every refusal
+  await done();
+});
+
+test("an admin looks at what a device has and makes tags of it", async () => {
+  const { context, done } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/drivers");
+  const dialog = page.getByRole("dialog");
+  await page.getByRole("button", { name: "Add driver" }).click();
+  await dialog.getByLabel(/^ID/).fill("line9");
+  await dialog.getByLabel(/^Type/).selectOption({ label: "Simulation" });
+  await dialog.getByLabel(/^Scenario/).selectOption("Steady");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  const row = page.locator("tr").filter({ has: page.getByRole("button", { name: "line9" }) });
+  await row.getByText("Online").waitFor();
+  await row.getByRole("button", { name: "line9" }).click();
+  await page.getByRole("button", { name: "Browse" }).click();
+  await dialog.getByRole("checkbox", { name: "device1.tag2", exact: true }).check();
+  await findings(page, "browse-dialog");
+  await dialog.getByRole("button", { name: "Add as tags" }).click();
+  await page.getByText("1 tags are added or changed.").waitFor();
+  await page.getByRole("button", { name: "Test", exact: true }).click();
+  await dialog.getByText(/points read/).waitFor();
+  await findings(page, "trial-dialog");
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+  await page.locator("button.expand", { hasText: /^sim$/ }).click();
+  await page.getByText("From the settings file, where it is changed.").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Change", exact: true }).count(), 0);
+  await done();
+});
