@@ -96,3 +96,9 @@ func TestTheDriversOfTheConsoleInABrowser(t *testing.T) {
 	e := start(t, known, "-demo", "-data", t.TempDir())
 	e.drive("drivers.cjs", strconv.Itoa(device.port()))
 }
+
+// An admin edits the configuration of tags in a grid and by a spreadsheet.
+func TestTheConfigurationOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "configuration.cjs")
+}

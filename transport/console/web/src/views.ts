@@ -23,6 +23,7 @@ export const views: Partial<Record<Key, View>> = {
   alerts: { icon: "alerts", load: () => import("./views/alerts") },
   rules: { icon: "rules", load: () => import("./views/rules") },
   drivers: { icon: "drivers", load: () => import("./views/drivers") },
+  configuration: { icon: "configuration", load: () => import("./views/configuration") },
   bridges: { icon: "bridges", load: () => import("./views/bridges") },
   audit: { icon: "audit", admin: true, load: () => import("./views/audit") },
   users: { icon: "users", admin: true, load: () => import("./views/users") },

@@ -16,7 +16,7 @@ export type TrialResult = components["schemas"]["DriverTrial"];
 export function Trial({ r }: { r: TrialResult }) {
   const read = r.units.reduce((n, u) => n + u.answered, 0), all = r.units.reduce((n, u) => n + u.points, 0);
   return (
-    <div class="trial" role="status">
+    <div class="trial" role="status" ref={(e) => e?.scrollIntoView({ block: "nearest" })}>
       <p class={`state${r.ok ? "" : " off"}`}>
         <StateMark good={r.ok} />
         {r.connected ? t("drivers.connected", { ms: decimal(r.connectMs, 1), read: count(read), of: count(all), each: decimal(r.roundTripMs, 1) }) : t("drivers.notConnected")}
