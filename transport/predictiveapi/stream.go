@@ -58,11 +58,18 @@ func (s *stream) VisitStreamTrainingJobsResponse(w http.ResponseWriter) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // or a proxy would gather events
 	w.WriteHeader(http.StatusOK)
-	if err := out.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) { // the first event may be long in coming
+	if s.head {
+		return nil
+	}
+	// The first event may be long in coming. A line is written, because a writer that compresses sends no head without.
+	if _, err := w.Write([]byte(": open\n\n")); err != nil {
+		return nil //nolint:nilerr // the client has gone
+	}
+	if err := out.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil //nolint:nilerr // the client has gone
 	}
 	// It ends when the client leaves, the token ends or the server stops; the status line was sent long ago.
-	for !s.head && s.event(ctx, w, out) == nil {
+	for s.event(ctx, w, out) == nil {
 	}
 	return nil
 }

@@ -56,7 +56,21 @@ func (s *Server) inside() (func(auth.Operation, http.Handler) http.Handler, erro
 	if err != nil {
 		return nil, err
 	}
+	compress, err := middleware.Compress(middleware.CompressOptions{})
+	if err != nil {
+		return nil, err
+	}
+	compressStream, err := middleware.Compress(middleware.CompressOptions{Stream: true})
+	if err != nil {
+		return nil, err
+	}
 	return func(op auth.Operation, h http.Handler) http.Handler {
+		switch {
+		case op.Gzip && op.Stream:
+			h = compressStream(h)
+		case op.Gzip:
+			h = compress(h)
+		}
 		if op.Stream {
 			h = s.streaming(h)
 		}
@@ -98,7 +112,7 @@ func serverOperations() []auth.Operation {
 		{ID: "getReadiness", Method: http.MethodGet, Path: readyPath, Access: auth.Open},
 		{ID: "getLiveness", Method: http.MethodGet, Path: livePath, Access: auth.Open},
 		{ID: metricsOperation, Method: http.MethodGet, Path: "/metrics", Access: auth.Viewer, OpenSurface: true},
-		{ID: "getOpenAPI", Method: http.MethodGet, Path: "/openapi.yaml", Access: auth.Open},
+		{ID: "getOpenAPI", Method: http.MethodGet, Path: "/openapi.yaml", Access: auth.Open, Gzip: true},
 		{ID: "getDocs", Method: http.MethodGet, Path: "/docs", Access: auth.Open},
 		{ID: "getDocsFile", Method: http.MethodGet, Path: "/docs/*", Access: auth.Open},
 		{ID: "grpcHealth", Access: auth.Open, Unaudited: "reads only", GRPC: []string{

@@ -115,9 +115,9 @@ func (a *Audit) check(context.Context) health.Result {
 func Operations() []auth.Operation {
 	const base = "/api/v1/audit"
 	return []auth.Operation{
-		{ID: "listAudit", Method: http.MethodGet, Path: base, Access: auth.Admin},
+		{ID: "listAudit", Method: http.MethodGet, Path: base, Access: auth.Admin, Gzip: true},
 		{ID: "getAuditRecord", Method: http.MethodGet, Path: base + "/{id}", Access: auth.Admin},
-		{ID: "exportAudit", Method: http.MethodGet, Path: base + "/export", Access: auth.Admin},
+		{ID: "exportAudit", Method: http.MethodGet, Path: base + "/export", Access: auth.Admin, Gzip: true},
 		{ID: "verifyAudit", Method: http.MethodGet, Path: base + "/verification", Access: auth.Admin},
 	}
 }

@@ -46,6 +46,8 @@ type Operation struct {
 	// MaxStreams is how many streams of the operation over gRPC one caller may have open, counted apart from its other
 	// ones: so those of many machines behind one address take no places from the people there. 0: all count together.
 	MaxStreams int
+	// Gzip marks an operation whose answers are compressed for clients that accept it: those that carry no secret and no ETag.
+	Gzip bool
 	// Media are content types that the operation reads beside JSON, itself.
 	Media []string
 	// RawBody marks an operation that reads a body of any content type and size itself.
