@@ -103,6 +103,7 @@ func sameRows(t *testing.T, archive string, db *storetest.DB) {
 var since = map[string]struct{ columns, values string }{
 	"state/accounts.jsonl":          {`,{"name":"disabled","type":"int"},{"name":"last_sign_in_us","type":"int"}]`, `,0,null]`},
 	"state/sessions.jsonl":          {`,{"name":"address","type":"text"},{"name":"created_us","type":"int"},{"name":"refreshed_us","type":"int"}]`, `,"",null,null]`},
+	"state/tag_writes.jsonl":        {`,{"name":"driver","type":"text"},{"name":"address","type":"text"}]`, `,"",""]`},
 	"state/aas_documents.jsonl":     {`,{"name":"size","type":"int"}]`, `,0]`},
 	"state/alarm_occurrences.jsonl": {`,{"name":"cause","type":"text"}]`, `,""]`},
 	"state/alarm_resolutions.jsonl": {`,{"name":"recorded_by","type":"text"}]`, `,""]`},

@@ -206,7 +206,11 @@ func TestAlarmsComeToADatabaseOfVersion2(t *testing.T) {
 			open := storetest.Must(fresh())
 			db := storetest.Before(t, fresh, 2, 1)
 			want := storetest.OneWrite(1)
-			require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{want}))
+			require.NoError(t, db.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
+				_, err := tx.Exec(ctx, `INSERT INTO tag_writes (id, tag, value_type, value, written_by, state, error, confirm, queued_us)
+					VALUES (?, ?, 'Float', ?, ?, 'Written', '', ?, ?)`, want.ID, want.Tag, []byte(want.Value.String()), want.By, false, want.QueuedAt.UnixMicro())
+				return err
+			}))
 			require.Error(t, storetest.RaiseAlarms(t.Context(), db.Alarms(), 1, 1), "version 2 has no alarms")
 			require.NoError(t, db.Close())
 
@@ -214,6 +218,9 @@ func TestAlarmsComeToADatabaseOfVersion2(t *testing.T) {
 			got, err := db.Writes().Get(t.Context(), want.ID)
 			require.NoError(t, err)
 			require.Equal(t, want.Value, got.Value)
+			page, err := db.Writes().List(t.Context(), tags.WriteQuery{WriteFilter: tags.WriteFilter{Driver: "press"}, Limit: 10})
+			require.NoError(t, err)
+			require.Equal(t, []tags.Write{got}, page.Writes)
 			usable(t, db)
 		})
 	}
@@ -262,8 +269,11 @@ func archiveOf(t *testing.T, version int, tables ...string) []byte {
 	require.NoError(t, db.Writes().Put(t.Context(), []tags.Write{storetest.OneWrite(1)}))
 	require.NoError(t, db.Update(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
 		_, err := tx.Exec(ctx, "ALTER TABLE accounts DROP COLUMN disabled")
-		if err == nil {
-			_, err = tx.Exec(ctx, "ALTER TABLE accounts DROP COLUMN last_sign_in_us")
+		for _, statement := range []string{"ALTER TABLE accounts DROP COLUMN last_sign_in_us", "DROP INDEX tag_writes_driver",
+			"ALTER TABLE tag_writes DROP COLUMN driver", "ALTER TABLE tag_writes DROP COLUMN address"} {
+			if err == nil {
+				_, err = tx.Exec(ctx, statement)
+			}
 		}
 		return err
 	}))

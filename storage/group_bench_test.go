@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"testing"
+	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // for the bare baseline
 	_ "modernc.org/sqlite"             // for the bare baseline
@@ -44,6 +45,26 @@ func BenchmarkWrite(b *testing.B) {
 			b.Run(name+"/insert", func(b *testing.B) {
 				_, bare := storetest.Bench(b, kind)
 				storetest.Callers(b, count, func(i int) error { return insertBare(bare, kind, i) })
+			})
+		}
+	}
+}
+
+// BenchmarkWriteOutcome measures writes that are stored when they are accepted, and again with their outcome.
+func BenchmarkWriteOutcome(b *testing.B) {
+	for _, kind := range []string{"sqlite", "postgres"} {
+		for _, count := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/%d", kind, count), func(b *testing.B) {
+				db, _ := storetest.Bench(b, kind)
+				log := db.Writes()
+				storetest.Callers(b, count, func(i int) error {
+					w := storetest.OneWrite(i)
+					if err := log.Put(context.Background(), []tags.Write{w}); err != nil {
+						return err
+					}
+					w.State, w.CompletedAt = tags.WriteDone, w.QueuedAt.Add(time.Second)
+					return log.Put(context.Background(), []tags.Write{w})
+				})
 			})
 		}
 	}

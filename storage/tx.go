@@ -216,6 +216,12 @@ func (t *Tx) EachIn(ctx context.Context, head string, keys []any, tail string, r
 	return nil
 }
 
+// List returns the condition that a column, which stands before it, is one of keys, all texts or all numbers, and its only
+// argument. It is for lists that may be long.
+func (t *Tx) List(keys []any) (condition string, arg any, err error) {
+	return longList(keys, t.set.features.Arrays)
+}
+
 // UpdateRows updates many rows, each from a row of texts and nulls, which set and where name v.column1, v.column2 and
 // so on. set is "UPDATE table SET ...", where "WHERE ...".
 func (t *Tx) UpdateRows(ctx context.Context, set string, rows [][]any, where string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -92,6 +93,13 @@ func (o *outcomes) get(id string) (Write, bool) {
 	defer o.mu.Unlock()
 	w, ok := o.byID[id]
 	return w, ok
+}
+
+// pending returns the outcomes that are not logged yet.
+func (o *outcomes) pending() []Write {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Values(o.byID))
 }
 
 // awaiting returns a channel that is closed when a write has an outcome. forget must be called.

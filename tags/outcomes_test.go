@@ -104,6 +104,48 @@ func TestAnOutcomeIsLoggedOnceTheLogWorksAgain(t *testing.T) {
 	})
 }
 
+// A write is listed with its outcome, and by it, while the log has not taken the outcome.
+func TestListsOfWritesHaveOutcomesThatAreNotLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newMoodyLog()
+		e, d := onlineWith(t, log, tags.DriverOptions{Timeout: time.Minute})
+		requireList := func(f tags.WriteFilter, want ...tags.Write) {
+			t.Helper()
+			page, err := e.ListWrites(t.Context(), tags.WriteListQuery{WriteFilter: f})
+			require.NoError(t, err)
+			require.Equal(t, len(want), page.Total)
+			require.Len(t, page.Writes, len(want))
+			for i, w := range want {
+				single, err := e.GetWrite(t.Context(), w.ID)
+				require.NoError(t, err)
+				require.Equal(t, single, page.Writes[i])
+			}
+		}
+		logged := write(t, e, "plc.a", 1)
+		after(time.Second)
+		log.broken.Store(true)
+		pending := write(t, e, "plc.b", 2)
+		after(time.Second)
+		log.stored(t, pending, tags.WriteQueued)
+		hold := make(chan struct{})
+		d.set(func(d *device) { d.holdWrite = hold })
+		queued := write(t, e, "plc.b", 3)
+		after(time.Second)
+
+		requireList(tags.WriteFilter{}, queued, pending, logged)
+		requireList(tags.WriteFilter{States: []tags.WriteState{tags.WriteDone}}, pending, logged)
+		requireList(tags.WriteFilter{States: []tags.WriteState{tags.WriteQueued}}, queued)
+		requireList(tags.WriteFilter{States: []tags.WriteState{tags.WriteDone}, Tag: "plc.b"}, pending)
+		requireList(tags.WriteFilter{States: []tags.WriteState{tags.WriteDone}, Driver: "plc", Address: "B"}, pending)
+		requireList(tags.WriteFilter{States: []tags.WriteState{tags.WriteFailed}})
+		close(hold)
+		log.broken.Store(false)
+		after(10 * time.Second)
+		requireList(tags.WriteFilter{States: []tags.WriteState{tags.WriteDone}}, queued, pending, logged)
+		require.NoError(t, e.Close(t.Context()))
+	})
+}
+
 func TestCloseLogsOutcomes(t *testing.T) {
 	for name, c := range map[string]struct {
 		repair time.Duration // after Close was called

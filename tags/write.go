@@ -1,9 +1,13 @@
 package tags
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -136,6 +140,79 @@ func (e *Engine) GetWrite(ctx context.Context, id string) (Write, error) {
 	return e.writes.Get(ctx, id)
 }
 
+// The limits of lists of writes.
+const (
+	MaxWritesPageSize = 1000
+	maxWritesFilter   = 1024 // bytes
+)
+
+// WriteListQuery selects and pages writes.
+type WriteListQuery struct {
+	WriteFilter     // Address needs Driver
+	Page        int // from 1; 0 counts as 1
+	PageSize    int // 1..1000; 0 counts as 50
+}
+
+// ListWrites returns a page of the log of writes, newest first, with the number of all that are selected. A page after the last one is
+// empty. Writes have their outcome also when the log has not taken it yet, and are selected by it. Filters, pages and states that are
+// not valid are an ErrInvalidRequest, a page size above MaxWritesPageSize an ErrPageSizeExceeded, and a Start that is not before
+// End an ErrInvalidTimeRange.
+func (e *Engine) ListWrites(ctx context.Context, q WriteListQuery) (WritePage, error) {
+	page, size := cmp.Or(q.Page, 1), cmp.Or(q.PageSize, DefaultPageSize)
+	if err := q.check(page, size); err != nil {
+		return WritePage{}, err
+	}
+	live := e.outcomes.pending() // before the log is read: what it takes meanwhile is the same
+	live = slices.DeleteFunc(live, func(w Write) bool { return !q.selectsAside(w) })
+	return e.writes.List(ctx, WriteQuery{WriteFilter: q.WriteFilter, Live: live,
+		Offset: min(page-1, math.MaxInt32/size) * size, Limit: size, Count: true})
+}
+
+func (f *WriteFilter) check(page, size int) error {
+	var bad []fault.Field
+	add := func(field, format string, args ...any) {
+		bad = append(bad, fault.Field{Field: field, Message: fmt.Sprintf(format, args...)})
+	}
+	for _, t := range []struct{ field, text string }{{"driverId", f.Driver}, {"tagName", f.Tag}, {"address", f.Address}, {"requestedBy", f.By}} {
+		if len(t.text) > maxWritesFilter {
+			add(t.field, "must be at most %d bytes", maxWritesFilter)
+		}
+	}
+	if f.Address != "" && f.Driver == "" {
+		add("address", "needs driverId")
+	}
+	known := WriteStates()
+	for _, s := range f.States {
+		if !slices.Contains(known, s) {
+			add("state", "must be of %s", join(known))
+			break
+		}
+	}
+	if page < 1 {
+		add("page", "must be at least 1")
+	}
+	if size < 1 {
+		add("pageSize", "must be at least 1")
+	}
+	switch {
+	case len(bad) > 0:
+		return ErrInvalidRequest.Invalid(bad...)
+	case size > MaxWritesPageSize:
+		return ErrPageSizeExceeded.Invalid(fault.Field{Field: "pageSize", Message: fmt.Sprintf("must be at most %d", MaxWritesPageSize)})
+	case !f.Start.IsZero() && !f.End.IsZero() && !f.Start.Before(f.End):
+		return ErrInvalidTimeRange.Invalid(fault.Field{Field: "start", Message: "must be before end"})
+	}
+	return nil
+}
+
+func join(states []WriteState) string {
+	texts := make([]string, len(states))
+	for i, s := range states {
+		texts[i] = string(s)
+	}
+	return strings.Join(texts, ", ")
+}
+
 // AwaitWrite is GetWrite that waits until the write has an outcome or ctx ends, whatever comes first. When ctx ends, it returns the
 // write as it is then, without an error.
 func (e *Engine) AwaitWrite(ctx context.Context, id string) (Write, error) {
@@ -225,7 +302,7 @@ func (e *Engine) acceptFor(q WriteRequest, redirects int) (*runner, *queuedWrite
 		entry: en,
 		tag:   tag,
 		item:  WriteItem{Point: tag.point(), Value: raw}, notAfter: q.NotAfter,
-		write: Write{ID: e.newID(), Tag: tag.Name, Value: value, By: q.By, State: WriteQueued,
+		write: Write{ID: e.newID(), Tag: tag.Name, Driver: tag.Driver, Address: tag.Address, Value: value, By: q.By, State: WriteQueued,
 			Confirm: q.Confirm || tag.Confirm, QueuedAt: e.now().UTC().Truncate(time.Microsecond)},
 	}, nil
 }

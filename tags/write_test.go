@@ -313,6 +313,10 @@ func (l *recordingLog) Put(_ context.Context, writes []tags.Write) error {
 	return nil
 }
 
+func (l *recordingLog) List(context.Context, tags.WriteQuery) (tags.WritePage, error) {
+	return tags.WritePage{}, nil
+}
+
 func (l *recordingLog) Get(context.Context, string) (tags.Write, error) {
 	return tags.Write{}, tags.ErrWriteNotFound
 }

@@ -1,8 +1,10 @@
 package tags
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -21,6 +23,11 @@ const (
 	WriteUnknown     WriteState = "Unknown" // the device may have taken it; it is not repeated
 )
 
+// WriteStates returns all states.
+func WriteStates() []WriteState {
+	return []WriteState{WriteQueued, WriteDone, WriteConfirmed, WriteUnconfirmed, WriteFailed, WriteUnknown}
+}
+
 // Final reports whether a state does not change any more.
 func (s WriteState) Final() bool { return s != WriteQueued }
 
@@ -28,7 +35,9 @@ func (s WriteState) Final() bool { return s != WriteQueued }
 type Write struct {
 	ID          string // UUIDv7
 	Tag         string
-	Value       Value // in engineering units, as the caller gave it
+	Driver      string // of the tag when the write was queued
+	Address     string // of the tag when the write was queued; empty if it was stored before otkit recorded it
+	Value       Value  // in engineering units, as the caller gave it
 	By          string
 	State       WriteState
 	Error       string // for WriteUnconfirmed, WriteFailed and WriteUnknown
@@ -45,6 +54,56 @@ type WriteLog interface {
 	Put(ctx context.Context, writes []Write) error
 	// Get returns a write, or ErrWriteNotFound.
 	Get(ctx context.Context, id string) (Write, error)
+	// List returns what a query selects. If ctx has ended, List returns an error.
+	List(ctx context.Context, q WriteQuery) (WritePage, error)
+}
+
+// WriteFilter selects writes that have all of its members. The zero WriteFilter selects all.
+type WriteFilter struct {
+	Driver     string       // exact id; empty for all
+	Tag        string       // exact name; empty for all
+	Address    string       // A to Z in either case; empty for all
+	By         string       // exact; empty for all
+	States     []WriteState // one of these; empty for all
+	Start, End time.Time    // queued at Start or later and before End; zero for no bound
+}
+
+// Selects reports whether f selects w.
+func (f *WriteFilter) Selects(w Write) bool {
+	return f.selectsAside(w) && (len(f.States) == 0 || slices.Contains(f.States, w.State))
+}
+
+// selectsAside is Selects without regard to the state.
+func (f *WriteFilter) selectsAside(w Write) bool {
+	return (f.Driver == "" || f.Driver == w.Driver) && (f.Tag == "" || f.Tag == w.Tag) && (f.By == "" || f.By == w.By) &&
+		(f.Address == "" || FoldAddress(f.Address) == FoldAddress(w.Address)) &&
+		(f.Start.IsZero() || !w.QueuedAt.Before(f.Start)) && (f.End.IsZero() || w.QueuedAt.Before(f.End))
+}
+
+// FoldAddress returns an address with a to z for A to Z. Filters compare addresses in this form.
+func FoldAddress(address string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, address)
+}
+
+// WriteQuery asks a log for a part of its writes.
+type WriteQuery struct {
+	WriteFilter
+	// Live has writes with outcomes that the log may not have stored yet. Those that are in the log are selected by this state and
+	// returned as they are here. Nothing but the outcome differs from what is stored.
+	Live          []Write
+	Offset, Limit int  // writes to skip and to return; with Limit 0 none are returned
+	Count         bool // set WritePage.Total
+}
+
+// WritePage is a part of what a WriteQuery selects.
+type WritePage struct {
+	Writes []Write // newest first: descending by QueuedAt, then by ID
+	Total  int     // with WriteQuery.Count: the number of all that are selected, ignoring Offset and Limit
 }
 
 // MemoryWriteLog keeps the newest writes in memory. Safe for concurrent use.
@@ -93,4 +152,34 @@ func (l *MemoryWriteLog) Get(ctx context.Context, id string) (Write, error) {
 		return w, nil
 	}
 	return Write{}, ErrWriteNotFound.On("writeId", clip(id))
+}
+
+// List implements WriteLog.
+func (l *MemoryWriteLog) List(ctx context.Context, q WriteQuery) (WritePage, error) {
+	if err := ctx.Err(); err != nil {
+		return WritePage{}, err
+	}
+	live := make(map[string]Write, len(q.Live))
+	for _, w := range q.Live {
+		live[w.ID] = w
+	}
+	var found []Write
+	l.mu.Lock()
+	for id, w := range l.byID {
+		if known, ok := live[id]; ok {
+			w = known
+		}
+		if q.Selects(w) {
+			found = append(found, w)
+		}
+	}
+	l.mu.Unlock()
+	slices.SortFunc(found, func(a, b Write) int { return cmp.Or(b.QueuedAt.Compare(a.QueuedAt), cmp.Compare(b.ID, a.ID)) })
+	var page WritePage
+	if q.Count {
+		page.Total = len(found)
+	}
+	from := min(max(q.Offset, 0), len(found))
+	page.Writes = slices.Clone(found[from : from+min(max(q.Limit, 0), len(found)-from)])
+	return page, nil
 }

@@ -106,8 +106,8 @@ func (c *cli) candidates(ctx context.Context, before []string, typed string) []s
 	if len(rest) > 0 && strings.HasPrefix(rest[len(rest)-1], "-") && takesValue(f, rest[len(rest)-1]) {
 		if last := strings.TrimLeft(rest[len(rest)-1], "-"); last == "o" {
 			return []string{"table", "json"}
-		} else if last == "driver" {
-			return c.names(ctx, "driver", typed)
+		} else if last == "driver" || last == "tag" {
+			return c.names(ctx, last, typed)
 		}
 		return nil
 	}

@@ -102,6 +102,18 @@ func tagsAreUsed(t *testing.T, u *user) {
 	require.Contains(t, u.ok("tags", "outcome", queued.WriteID, "-wait", "30s"), "two words 50%")
 	require.Equal(t, "two words 50%\n", u.ok("tags", "get", "-value", "sim.recipe"))
 	u.fails(6, "unknown", "tags", "outcome", "nope")
+	require.Regexp(t, `TIME +TAG +VALUE +BY +STATE +WRITE ID +ERROR\n.* sim.recipe +two words 50% +admin +Written +`+queued.WriteID+` +-\n.* sim.setpoint +42.5 +admin +Confirmed `, u.ok("tags", "writes"))
+	var writes struct {
+		Writes     []struct{ WriteID, TagName string }
+		TotalCount int
+	}
+	require.NoError(t, json.Unmarshal([]byte(u.ok("tags", "writes", "-o", "json", "-driver", "sim", "-tag", "sim.recipe", "-user", "admin", "-since", "1h", "-outcome", "Written, Unknown", "-limit", "0")), &writes))
+	require.Equal(t, 1, writes.TotalCount)
+	require.Equal(t, queued.WriteID, writes.Writes[0].WriteID)
+	require.Equal(t, 1, strings.Count(u.ok("tags", "writes", "-user", "nobody"), "\n"))
+	require.Equal(t, 1, strings.Count(u.ok("tags", "writes", "-user", "nobody", "-limit", "0"), "\n"))
+	u.fails(5, "state", "tags", "writes", "-outcome", "Done")
+	u.fails(2, "-since", "tags", "writes", "-since", "1h", "-until", "2h")
 	require.Equal(t, 3, strings.Count(u.ok("tags", "watch", "sim.*", "-count", "3"), "\n"))
 	for _, line := range strings.Split(strings.TrimSpace(u.ok("tags", "watch", "-o", "json", "sim.temperature", "-count", "2")), "\n") {
 		require.True(t, json.Valid([]byte(line)), line)

@@ -13,7 +13,7 @@ import (
 )
 
 func tagCommands() []command {
-	return []command{listTagsCommand(), getTagsCommand(), setTagCommand(), outcomeCommand(), watchTagsCommand(), historyCommand(), exportHistoryCommand()}
+	return []command{listTagsCommand(), getTagsCommand(), setTagCommand(), outcomeCommand(), listWritesCommand(), watchTagsCommand(), historyCommand(), exportHistoryCommand()}
 }
 
 func listTagsCommand() command {
@@ -162,6 +162,96 @@ func outcomeCommand() command {
 			}
 			return c.writeOutcome(ctx, conn, args[0], wait)
 		}}
+}
+
+func listWritesCommand() command {
+	var (
+		params                 client.ListWritesParams
+		outcomes, since, until string
+		limit                  int
+	)
+	return command{name: "tags writes", about: "List writes, newest first: who wrote what, and what came of it",
+		flags: func(f *flag.FlagSet) {
+			f.StringVar(&params.DriverID, "driver", "", "only writes to the driver `ID`")
+			f.StringVar(&params.TagName, "tag", "", "only writes to the tag `NAME`")
+			f.StringVar(&params.Address, "address", "", "only writes to the `ADDRESS`, together with -driver")
+			f.StringVar(&params.RequestedBy, "user", "", "only writes of the user `NAME`")
+			f.StringVar(&outcomes, "outcome", "", "only `OUTCOMES`, separated by commas: Queued, Written, Confirmed, Unconfirmed, Failed, Unknown")
+			f.StringVar(&since, "since", "", "first `TIME`, or an age such as 24h or 7d")
+			f.StringVar(&until, "until", "", "`TIME` after the last, or an age")
+			f.IntVar(&limit, "limit", 100, "list at most `N` writes; 0 for all")
+		},
+		run: func(ctx context.Context, c *cli, _ []string) error {
+			if limit < 0 {
+				return usagef("-limit must not be negative")
+			}
+			if err := writeTimes(&params, since, until); err != nil {
+				return err
+			}
+			if outcomes != "" {
+				for one := range strings.SplitSeq(outcomes, ",") {
+					params.State = append(params.State, client.WriteState(strings.TrimSpace(one)))
+				}
+			}
+			conn, err := c.connect()
+			if err != nil {
+				return err
+			}
+			list, raw, err := conn.listWrites(ctx, &params, limit)
+			if err != nil {
+				return err
+			}
+			return c.show(raw, func() [][]string {
+				rows := [][]string{{"TIME", "TAG", "VALUE", "BY", "STATE", "WRITE ID", "ERROR"}}
+				for _, w := range list {
+					rows = append(rows, []string{local(w.QueuedAt), w.TagName, valueText(w.Value), w.RequestedBy, string(w.State), w.WriteID, w.Error})
+				}
+				return rows
+			})
+		}}
+}
+
+func writeTimes(params *client.ListWritesParams, since, until string) (err error) {
+	now := time.Now()
+	if since != "" {
+		if params.Start, err = parseTime(since, now); err != nil {
+			return usagef("-since: %w", err)
+		}
+	}
+	if until != "" {
+		if params.End, err = parseTime(until, now); err != nil {
+			return usagef("-until: %w", err)
+		}
+	}
+	if since != "" && until != "" && !params.Start.Before(params.End) {
+		return usagef("-since is not before -until")
+	}
+	return nil
+}
+
+// maxWrites is the largest page of writes.
+const maxWrites = 1000
+
+// listWrites reads the newest writes, all for a limit of 0. Where several pages are needed, writes that are queued meanwhile are left out, since
+// they would move the later pages.
+func (conn *connection) listWrites(ctx context.Context, params *client.ListWritesParams, limit int) ([]client.Write, []byte, error) {
+	size := limit
+	if limit == 0 || limit > maxWrites {
+		size = maxWrites
+		if params.End.IsZero() {
+			one := 1
+			params.PageSize = &one
+			newest, raw, err := get[client.WriteList](conn.ListWrites(ctx, params))
+			if err != nil || len(newest.Writes) == 0 {
+				return nil, raw, err
+			}
+			params.End = newest.Writes[0].QueuedAt.Add(time.Microsecond)
+		}
+	}
+	return pages[client.Write](ctx, "writes", size, limit, func(page, size int) (*http.Response, error) {
+		params.Page, params.PageSize = &page, &size
+		return conn.ListWrites(ctx, params)
+	})
 }
 
 // writeOutcome waits until it is known what became of a write, and prints it. A look that fails is repeated: it writes nothing.

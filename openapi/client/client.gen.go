@@ -3565,7 +3565,12 @@ type WebhookResponse struct {
 
 // Write defines model for Write.
 type Write struct {
+	// Address Address of the tag when the write was queued. Absent for writes that an earlier version has queued.
+	Address     string    `json:"address,omitempty,omitzero"`
 	CompletedAt time.Time `json:"completedAt,omitempty,omitzero"`
+
+	// DriverID Driver of the tag when the write was queued.
+	DriverID string `json:"driverId,omitempty,omitzero"`
 
 	// Error Why the state is Failed, Unconfirmed or Unknown.
 	Error       string     `json:"error,omitempty,omitzero"`
@@ -3586,6 +3591,12 @@ type WriteAnswer struct {
 	Success bool   `json:"success"`
 	Write   *Write `json:"write,omitempty,omitzero"`
 	WriteID string `json:"writeId"`
+}
+
+// WriteList defines model for WriteList.
+type WriteList struct {
+	TotalCount int     `json:"totalCount"`
+	Writes     []Write `json:"writes"`
 }
 
 // WriteRequest defines model for WriteRequest.
@@ -4368,6 +4379,32 @@ type StreamTagsParams struct {
 	// Deadband Numbers that differ by less from what was sent are not sent.
 	Deadband    float64 `form:"deadband,omitempty" json:"deadband,omitempty,omitzero"`
 	AccessToken string  `form:"access_token,omitempty" json:"access_token,omitempty,omitzero"`
+}
+
+// ListWritesParams defines parameters for ListWrites.
+type ListWritesParams struct {
+	// DriverID Exact driver id.
+	DriverID string `form:"driverId,omitempty" json:"driverId,omitempty,omitzero"`
+
+	// TagName Exact name of the tag.
+	TagName string `form:"tagName,omitempty" json:"tagName,omitempty,omitzero"`
+
+	// Address Address of the tag when the write was queued; A to Z in either case. Together with driverId.
+	Address string `form:"address,omitempty" json:"address,omitempty,omitzero"`
+
+	// RequestedBy Exact name of who wrote.
+	RequestedBy string `form:"requestedBy,omitempty" json:"requestedBy,omitempty,omitzero"`
+
+	// State States, separated by commas: writes that have one of them.
+	State []WriteState `form:"state,omitempty" json:"state,omitempty,omitzero"`
+
+	// Start First time of queuing.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Time after the last.
+	End      time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+	Page     *Page     `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int      `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
 // GetWriteParams defines parameters for GetWrite.
@@ -6100,6 +6137,14 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/tags/stream (the `StreamTags` operationId).
 	StreamTags(ctx context.Context, params *StreamTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListWrites List writes with their outcomes, newest first
+	//
+	// A write must match every filter. It is kept for the time that the setting `tags.writeLogMaxAge` says. Outcomes that are not
+	// stored yet are in the list as well. A write that is queued between the requests for two pages moves the others: with `end`, pages do not change.
+	//
+	// Corresponds with GET /api/v1/tags/writes (the `ListWrites` operationId).
+	ListWrites(ctx context.Context, params *ListWritesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetWrite Read the outcome of a queued write
 	//
@@ -9776,6 +9821,24 @@ func (c *Client) ListTags(ctx context.Context, params *ListTagsParams, reqEditor
 // Corresponds with GET /api/v1/tags/stream (the `StreamTags` operationId).
 func (c *Client) StreamTags(ctx context.Context, params *StreamTagsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamTagsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListWrites List writes with their outcomes, newest first
+//
+// A write must match every filter. It is kept for the time that the setting `tags.writeLogMaxAge` says. Outcomes that are not
+// stored yet are in the list as well. A write that is queued between the requests for two pages moves the others: with `end`, pages do not change.
+//
+// Corresponds with GET /api/v1/tags/writes (the `ListWrites` operationId).
+func (c *Client) ListWrites(ctx context.Context, params *ListWritesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListWritesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -18338,6 +18401,132 @@ func NewStreamTagsRequest(server string, params *StreamTagsParams) (*http.Reques
 	return req, nil
 }
 
+// NewListWritesRequest constructs an http.Request for the ListWrites method
+func NewListWritesRequest(server string, params *ListWritesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/tags/writes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "driverId", params.DriverID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tagName", params.TagName, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "address", params.Address, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "requestedBy", params.RequestedBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.State != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "state", params.State, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "start", params.Start, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "end", params.End, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetWriteRequest constructs an http.Request for the GetWrite method
 func NewGetWriteRequest(server string, writeID string, params *GetWriteParams) (*http.Request, error) {
 	var err error
@@ -20891,6 +21080,16 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/tags/stream (the `StreamTags` operationId).
 	StreamTagsWithResponse(ctx context.Context, params *StreamTagsParams, reqEditors ...RequestEditorFn) (*StreamTagsResponse, error)
+
+	// ListWritesWithResponse List writes with their outcomes, newest first
+	//
+	// A write must match every filter. It is kept for the time that the setting `tags.writeLogMaxAge` says. Outcomes that are not
+	// stored yet are in the list as well. A write that is queued between the requests for two pages moves the others: with `end`, pages do not change.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/tags/writes (the `ListWrites` operationId).
+	ListWritesWithResponse(ctx context.Context, params *ListWritesParams, reqEditors ...RequestEditorFn) (*ListWritesResponse, error)
 
 	// GetWriteWithResponse Read the outcome of a queued write
 	//
@@ -35968,6 +36167,89 @@ func (r StreamTagsResponse) ContentType() string {
 	return ""
 }
 
+type ListWritesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WriteList
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListWritesResponse) GetJSON200() *WriteList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListWritesResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListWritesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListWritesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListWritesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListWritesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListWritesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListWritesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListWritesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListWritesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListWritesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetWriteResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -40452,6 +40734,22 @@ func (c *ClientWithResponses) StreamTagsWithResponse(ctx context.Context, params
 		return nil, err
 	}
 	return ParseStreamTagsResponse(rsp)
+}
+
+// ListWritesWithResponse List writes with their outcomes, newest first
+//
+// A write must match every filter. It is kept for the time that the setting `tags.writeLogMaxAge` says. Outcomes that are not
+// stored yet are in the list as well. A write that is queued between the requests for two pages moves the others: with `end`, pages do not change.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/tags/writes (the `ListWrites` operationId).
+func (c *ClientWithResponses) ListWritesWithResponse(ctx context.Context, params *ListWritesParams, reqEditors ...RequestEditorFn) (*ListWritesResponse, error) {
+	rsp, err := c.ListWrites(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListWritesResponse(rsp)
 }
 
 // GetWriteWithResponse Read the outcome of a queued write
@@ -53590,6 +53888,74 @@ func ParseStreamTagsResponse(rsp *http.Response) (*StreamTagsResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListWritesResponse parses an HTTP response from a ListWritesWithResponse call
+func ParseListWritesResponse(rsp *http.Response) (*ListWritesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListWritesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WriteList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
 		var dest Problem

@@ -1,6 +1,7 @@
 package tagstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -19,8 +20,9 @@ func (s *Store) Put(ctx context.Context, writes []tags.Write) error {
 	at := make(map[string]int, len(writes))
 	for i := range writes {
 		w := &writes[i]
-		row := []any{w.ID, w.Tag, string(w.Value.Type()), []byte(w.Value.String()), w.By, string(w.State),
-			storage.Text(w.Error), w.Confirm, storage.Timestamp(w.QueuedAt), storage.Timestamp(w.CompletedAt)}
+		// Also the zero time is a number, since databases differ in the place of null in an order.
+		row := []any{w.ID, w.Tag, w.Driver, storage.Text(w.Address), string(w.Value.Type()), []byte(w.Value.String()), w.By, string(w.State),
+			storage.Text(w.Error), w.Confirm, w.QueuedAt.UnixMicro(), storage.Timestamp(w.CompletedAt)}
 		if n, again := at[w.ID]; again {
 			rows[n] = row // one statement cannot touch a row twice, and the last one counts
 			continue
@@ -30,8 +32,8 @@ func (s *Store) Put(ctx context.Context, writes []tags.Write) error {
 	}
 	return s.set.Update(ctx, "writes.put", func(ctx context.Context, tx *storage.Tx) error {
 		return tx.Insert(ctx, `INSERT INTO tag_writes
-			(id, tag, value_type, value, written_by, state, error, confirm, queued_us, completed_us) VALUES`, rows,
-			`ON CONFLICT (id) DO UPDATE SET tag = excluded.tag, value_type = excluded.value_type, value = excluded.value,
+			(id, tag, driver, address, value_type, value, written_by, state, error, confirm, queued_us, completed_us) VALUES`, rows,
+			`ON CONFLICT (id) DO UPDATE SET tag = excluded.tag, driver = excluded.driver, address = excluded.address, value_type = excluded.value_type, value = excluded.value,
 			written_by = excluded.written_by, state = excluded.state, error = excluded.error,
 			confirm = excluded.confirm, queued_us = excluded.queued_us, completed_us = excluded.completed_us`)
 	})
@@ -41,20 +43,13 @@ func (s *Store) Put(ctx context.Context, writes []tags.Write) error {
 func (s *Store) Get(ctx context.Context, id string) (tags.Write, error) {
 	var w tags.Write
 	err := s.set.View(ctx, "writes.get", func(ctx context.Context, tx *storage.Tx) error {
-		var (
-			kind  string
-			value []byte
-		)
-		err := tx.Row(ctx, `SELECT id, tag, value_type, value, written_by, state, error, confirm, queued_us, completed_us
-			FROM tag_writes WHERE id = ?`, []any{id}, &w.ID, &w.Tag, &kind, &value, &w.By, &w.State, &w.Error,
-			&w.Confirm, (*storage.Timestamp)(&w.QueuedAt), (*storage.Timestamp)(&w.CompletedAt))
-		if err != nil || kind == "" {
+		missing := sql.ErrNoRows
+		err := tx.Each(ctx, "SELECT "+columns+" FROM tag_writes WHERE id = ?", []any{id}, func(row storage.Scanner) (err error) {
+			missing = nil
+			w, err = scanWrite(row)
 			return err
-		}
-		if w.Value, err = tags.ParseValue(tags.DataType(kind), string(value)); err != nil {
-			return storage.ErrCorrupt.On("write", id).Wrap(err)
-		}
-		return nil
+		})
+		return cmp.Or(err, missing)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return tags.Write{}, tags.ErrWriteNotFound.On("writeId", id)

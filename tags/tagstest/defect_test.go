@@ -89,6 +89,15 @@ func TestSuitesFindDefects(t *testing.T) {
 		"writelog/keeps the first":    "Replace",
 		"writelog/keeps the slice":    "CallersSlice",
 		"writelog/ignores contexts":   "CanceledContext",
+
+		"writelog/lists the oldest first":  "ListOrder",
+		"writelog/lists by time alone":     "ListOrder",
+		"writelog/lists the end":           "ListFilters",
+		"writelog/lists one state":         "ListFilters",
+		"writelog/lists users in any case": "ListFilters",
+		"writelog/ignores addresses":       "ListFilters",
+		"writelog/counts the page":         "ListPages",
+		"writelog/lists what is stored":    "ListLive",
 	} {
 		t.Run(defect, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,7 @@
 package tagstest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -213,4 +214,40 @@ func (l *memWriteLog) Get(_ context.Context, id string) (tags.Write, error) {
 		return tags.Write{}, errors.New("no rows")
 	}
 	return tags.Write{}, tags.ErrWriteNotFound.On("writeId", id)
+}
+
+// List answers from a log that is right, and adds the defect.
+func (l *memWriteLog) List(ctx context.Context, q tags.WriteQuery) (tags.WritePage, error) {
+	right := tags.NewMemoryWriteLog(10_000)
+	l.mu.Lock()
+	for _, w := range l.writes {
+		_ = right.Put(ctx, []tags.Write{*w})
+	}
+	l.mu.Unlock()
+	switch l.defect {
+	case "ignores addresses":
+		q.Address = ""
+	case "lists the end":
+		if !q.End.IsZero() {
+			q.End = q.End.Add(time.Microsecond)
+		}
+	case "lists what is stored":
+		q.Live = nil
+	case "lists one state":
+		q.States = q.States[:min(len(q.States), 1)]
+	case "lists users in any case":
+		q.By = strings.ToLower(q.By)
+	}
+	page, err := right.List(ctx, q)
+	switch l.defect {
+	case "lists the oldest first":
+		slices.Reverse(page.Writes)
+	case "lists by time alone":
+		slices.SortStableFunc(page.Writes, func(a, b tags.Write) int {
+			return cmp.Or(b.QueuedAt.Compare(a.QueuedAt), cmp.Compare(a.ID, b.ID))
+		})
+	case "counts the page":
+		page.Total = len(page.Writes)
+	}
+	return page, err
 }

@@ -40,5 +40,5 @@ func Example() {
 	server := grpc.NewServer()
 	platformgrpc.Register(server, aboutTags, aboutAlarms)
 	fmt.Println(len(server.GetServiceInfo()["platform.v1.PlatformApi"].Methods), "methods")
-	// Output: 13 methods
+	// Output: 14 methods
 }

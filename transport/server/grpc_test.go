@@ -3,6 +3,7 @@ package server_test
 import (
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/engine"
@@ -152,6 +154,45 @@ func (p *platform) awaitWrite(id string) *pb.GetWriteResponse {
 		return err == nil && w.GetState() != string(tags.WriteQueued)
 	}, patience, time.Millisecond)
 	return w
+}
+
+func TestGRPCListsWrites(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	api, ctx := p.rpc(accounts.Admin)
+	var want []*pb.GetWriteResponse
+	for _, address := range []string{"count", "level", "count"} {
+		w, err := api.WriteTag(ctx, &pb.WriteTagRequest{DriverId: "line", Address: address, Value: "7"})
+		require.NoError(t, err)
+		want = slices.Insert(want, 0, p.awaitWrite(w.GetWriteId()))
+	}
+	requireWrites := func(r *pb.ListWritesRequest, total int32, want ...*pb.GetWriteResponse) {
+		t.Helper()
+		got, err := api.ListWrites(ctx, r)
+		require.NoError(t, err)
+		require.Equal(t, total, got.GetTotalCount())
+		require.Len(t, got.GetWrites(), len(want))
+		for i := range want {
+			require.True(t, proto.Equal(want[i], got.GetWrites()[i]), "%v, not %v", got.GetWrites()[i], want[i])
+		}
+	}
+	requireWrites(&pb.ListWritesRequest{}, 3, want...)
+	requireWrites(&pb.ListWritesRequest{DriverId: "line", Address: "COUNT", RequestedBy: "admin", States: []string{"Written", "Failed"}, Start: want[2].GetQueuedAt()}, 2, want[0], want[2])
+	requireWrites(&pb.ListWritesRequest{TagName: "line.level", End: want[1].GetQueuedAt()}, 0)
+	requireWrites(&pb.ListWritesRequest{Pagination: &pb.PaginationRequest{Page: 2, PageSize: 2}}, 3, want[2])
+	requireWrites(&pb.ListWritesRequest{Pagination: &pb.PaginationRequest{Page: math.MaxInt32, PageSize: 1000}}, 3)
+	for _, c := range []struct {
+		request *pb.ListWritesRequest
+		reason  string
+	}{
+		{&pb.ListWritesRequest{States: []string{"Done"}}, "INVALID_REQUEST"},
+		{&pb.ListWritesRequest{Pagination: &pb.PaginationRequest{Page: -1}}, "INVALID_REQUEST"},
+		{&pb.ListWritesRequest{Pagination: &pb.PaginationRequest{PageSize: 1001}}, "PAGE_SIZE_EXCEEDED"},
+		{&pb.ListWritesRequest{Start: want[0].GetQueuedAt(), End: want[0].GetQueuedAt()}, "INVALID_TIME_RANGE"},
+	} {
+		_, err := api.ListWrites(ctx, c.request)
+		requireStatus(t, err, codes.InvalidArgument, c.reason)
+	}
 }
 
 func TestGRPCBatchWritesWhatItCan(t *testing.T) {

@@ -48,7 +48,7 @@ func TestAWriteIsQueuedAndItsOutcomeCanBeRead(t *testing.T) {
 	delete(got, "queuedAt")
 	delete(got, "completedAt")
 	id := got["writeId"]
-	require.Equal(t, `{"requestedBy":"admin","state":"Written","tagName":"line.level","value":{"doubleValue":42.5},"writeId":"`+id.(string)+`"}`, jsonText(t, got))
+	require.Equal(t, `{"address":"level","driverId":"line","requestedBy":"admin","state":"Written","tagName":"line.level","value":{"doubleValue":42.5},"writeId":"`+id.(string)+`"}`, jsonText(t, got))
 	require.Equal(t, []tags.WriteItem{{Point: tags.Point{Address: "level", Type: tags.Float}, Value: tags.FloatValue(42.5)}}, p.line.writes())
 
 	require.Equal(t, "Confirmed", p.outcome(p.write("level", map[string]any{"value": "43", "confirm": true}))["state"])
@@ -62,6 +62,65 @@ func TestAWriteIsQueuedAndItsOutcomeCanBeRead(t *testing.T) {
 	require.Equal(t, "the device is locked", refused["error"])
 
 	requireProblem(t, p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes/absent", nil), 404, "WRITE_NOT_FOUND")
+}
+
+func TestWritesAreListed(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	p.line.change(func() { p.line.refused["note"] = errors.New("the device is locked") })
+	level, note := p.outcome(p.write("level", map[string]any{"value": "42.5"})), p.outcome(p.write("note", map[string]any{"value": "x"}))
+	count := p.outcome(p.write("count", map[string]any{"value": "7", "confirm": true}))
+	list := func(query string) map[string]any {
+		t.Helper()
+		a := p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes?"+query, nil)
+		require.Equal(t, 200, a.status, "%s: %s", query, a.body)
+		require.Equal(t, []string{"totalCount", "writes"}, keys(a.object(t)))
+		return a.object(t)
+	}
+	require.Equal(t, []any{count, note, level}, list("")["writes"], "each as the single GET answers")
+	queued := level["queuedAt"].(string)
+	for query, want := range map[string][]any{
+		"driverId=line": {count, note, level}, "driverId=away": {}, "driverId=nowhere": {},
+		"tagName=line.note": {note}, "tagName=note": {}, "driverId=line&address=NOTE": {note},
+		"requestedBy=admin": {count, note, level}, "requestedBy=viewer": {},
+		"state=Failed": {note}, "state=Failed,Confirmed": {count, note}, "state=Queued": {},
+		"start=" + queued + "&end=2100-01-01T00:00:00Z": {count, note, level}, "end=" + queued: {}, "start=2100-01-01T00:00:00Z": {},
+		"driverId=line&tagName=line.note&requestedBy=admin&state=Failed": {note},
+	} {
+		got := list(query)
+		require.Equal(t, want, got["writes"], query)
+		require.Equal(t, jsonText(t, len(want)), jsonText(t, got["totalCount"]), query)
+	}
+	require.Equal(t, []any{note}, list("page=2&pageSize=1")["writes"])
+	for _, beyond := range []string{"page=4&pageSize=1", "page=2", "page=9223372036854775807&pageSize=1000"} {
+		got := list(beyond)
+		require.Empty(t, got["writes"], beyond)
+		require.Equal(t, "3", jsonText(t, got["totalCount"]), beyond)
+	}
+}
+
+func TestListsOfWritesNameWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	for query, want := range map[string]string{
+		"state=Done":    "INVALID_REQUEST state must be of Queued, Written, Confirmed, Unconfirmed, Failed, Unknown",
+		"state=Failed,": "INVALID_REQUEST state must be of Queued, Written, Confirmed, Unconfirmed, Failed, Unknown",
+		"address=level": "INVALID_REQUEST address needs driverId",
+		"page=0":        "INVALID_REQUEST page must be at least 1",
+		"pageSize=0":    "INVALID_REQUEST pageSize must be at least 1",
+		"pageSize=1001": "PAGE_SIZE_EXCEEDED pageSize must be at most 1000",
+		"requestedBy=" + strings.Repeat("x", 1025):            "INVALID_REQUEST requestedBy must be at most 1024 bytes",
+		"start=2026-01-02T00:00:00Z&end=2026-01-01T00:00:00Z": "INVALID_TIME_RANGE start must be before end",
+		"start=2026-01-01T00:00:00Z&end=2026-01-01T00:00:00Z": "INVALID_TIME_RANGE start must be before end",
+	} {
+		code, rule, _ := strings.Cut(want, " ")
+		field, message, _ := strings.Cut(rule, " ")
+		body := requireProblem(t, p.callWrong(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes?"+query, nil), 400, code)
+		require.Equal(t, []any{map[string]any{"field": field, "message": message}}, body["errors"], query)
+	}
+	for _, query := range []string{"start=yesterday", "page=x"} {
+		requireProblem(t, p.callWrong(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes?"+query, nil), 400, "INVALID_REQUEST")
+	}
 }
 
 func TestAWriteIsWaitedFor(t *testing.T) {

@@ -51,6 +51,28 @@ func listQuery(p *gen.ListTagsParams) (q tags.ListQuery, err error) {
 	return q, nil
 }
 
+// ListWrites implements GET /api/v1/tags/writes.
+func (t *handlers) ListWrites(ctx context.Context, r gen.ListWritesRequestObject) (gen.ListWritesResponseObject, error) {
+	p := &r.Params
+	q := tags.WriteListQuery{WriteFilter: tags.WriteFilter{Driver: p.DriverID, Tag: p.TagName, Address: p.Address, By: p.RequestedBy, Start: p.Start, End: p.End}}
+	for _, state := range p.State {
+		q.States = append(q.States, tags.WriteState(state))
+	}
+	var err error
+	if q.Page, q.PageSize, err = paging(p.Page, p.PageSize); err != nil {
+		return nil, err
+	}
+	page, err := t.engine.ListWrites(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	answer := gen.ListWrites200JSONResponse{Writes: make([]gen.Write, len(page.Writes)), TotalCount: page.Total}
+	for i, w := range page.Writes {
+		answer.Writes[i] = writeOf(w)
+	}
+	return answer, nil
+}
+
 func invalid(field, message string) error {
 	return tags.ErrInvalidRequest.Invalid(fault.Field{Field: field, Message: message})
 }

@@ -173,7 +173,7 @@ func (t *handlers) GetWrite(ctx context.Context, r gen.GetWriteRequestObject) (g
 
 func writeOf(w tags.Write) gen.Write {
 	return gen.Write{
-		WriteID: w.ID, TagName: w.Tag, Value: w.Value, State: gen.WriteState(w.State), Error: w.Error,
+		WriteID: w.ID, TagName: w.Tag, DriverID: w.Driver, Address: w.Address, Value: w.Value, State: gen.WriteState(w.State), Error: w.Error,
 		RequestedBy: w.By, QueuedAt: w.QueuedAt.UTC(), CompletedAt: w.CompletedAt.UTC(),
 	}
 }

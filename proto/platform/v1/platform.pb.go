@@ -948,6 +948,8 @@ type GetWriteResponse struct {
 	RequestedBy   string                 `protobuf:"bytes,6,opt,name=requested_by,json=requestedBy,proto3" json:"requested_by,omitempty"`
 	QueuedAt      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=queued_at,json=queuedAt,proto3" json:"queued_at,omitempty"`
 	CompletedAt   *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=completed_at,json=completedAt,proto3" json:"completed_at,omitempty"`
+	DriverId      string                 `protobuf:"bytes,9,opt,name=driver_id,json=driverId,proto3" json:"driver_id,omitempty"` // of the tag when the write was queued
+	Address       string                 `protobuf:"bytes,10,opt,name=address,proto3" json:"address,omitempty"`                  // of the tag when the write was queued; empty for writes that an earlier version has queued
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1038,6 +1040,173 @@ func (x *GetWriteResponse) GetCompletedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *GetWriteResponse) GetDriverId() string {
+	if x != nil {
+		return x.DriverId
+	}
+	return ""
+}
+
+func (x *GetWriteResponse) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+// ListWritesRequest selects writes that match every filter. Filters that are empty match all.
+type ListWritesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DriverId      string                 `protobuf:"bytes,1,opt,name=driver_id,json=driverId,proto3" json:"driver_id,omitempty"`          // exact
+	TagName       string                 `protobuf:"bytes,2,opt,name=tag_name,json=tagName,proto3" json:"tag_name,omitempty"`             // exact
+	Address       string                 `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`                            // A to Z in either case; together with driver_id
+	RequestedBy   string                 `protobuf:"bytes,4,opt,name=requested_by,json=requestedBy,proto3" json:"requested_by,omitempty"` // exact name of who wrote
+	States        []string               `protobuf:"bytes,5,rep,name=states,proto3" json:"states,omitempty"`                              // one of these
+	Start         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=start,proto3" json:"start,omitempty"`                                // first time of queuing
+	End           *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=end,proto3" json:"end,omitempty"`                                    // time after the last
+	Pagination    *PaginationRequest     `protobuf:"bytes,8,opt,name=pagination,proto3" json:"pagination,omitempty"`                      // page_size at most 1000
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWritesRequest) Reset() {
+	*x = ListWritesRequest{}
+	mi := &file_platform_v1_platform_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWritesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWritesRequest) ProtoMessage() {}
+
+func (x *ListWritesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_platform_v1_platform_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWritesRequest.ProtoReflect.Descriptor instead.
+func (*ListWritesRequest) Descriptor() ([]byte, []int) {
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListWritesRequest) GetDriverId() string {
+	if x != nil {
+		return x.DriverId
+	}
+	return ""
+}
+
+func (x *ListWritesRequest) GetTagName() string {
+	if x != nil {
+		return x.TagName
+	}
+	return ""
+}
+
+func (x *ListWritesRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *ListWritesRequest) GetRequestedBy() string {
+	if x != nil {
+		return x.RequestedBy
+	}
+	return ""
+}
+
+func (x *ListWritesRequest) GetStates() []string {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *ListWritesRequest) GetStart() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *ListWritesRequest) GetEnd() *timestamppb.Timestamp {
+	if x != nil {
+		return x.End
+	}
+	return nil
+}
+
+func (x *ListWritesRequest) GetPagination() *PaginationRequest {
+	if x != nil {
+		return x.Pagination
+	}
+	return nil
+}
+
+type ListWritesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Writes        []*GetWriteResponse    `protobuf:"bytes,1,rep,name=writes,proto3" json:"writes,omitempty"`
+	TotalCount    int32                  `protobuf:"varint,2,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWritesResponse) Reset() {
+	*x = ListWritesResponse{}
+	mi := &file_platform_v1_platform_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWritesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWritesResponse) ProtoMessage() {}
+
+func (x *ListWritesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_platform_v1_platform_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWritesResponse.ProtoReflect.Descriptor instead.
+func (*ListWritesResponse) Descriptor() ([]byte, []int) {
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListWritesResponse) GetWrites() []*GetWriteResponse {
+	if x != nil {
+		return x.Writes
+	}
+	return nil
+}
+
+func (x *ListWritesResponse) GetTotalCount() int32 {
+	if x != nil {
+		return x.TotalCount
+	}
+	return 0
+}
+
 // PaginationRequest selects a page. 0 means the default.
 type PaginationRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1049,7 +1218,7 @@ type PaginationRequest struct {
 
 func (x *PaginationRequest) Reset() {
 	*x = PaginationRequest{}
-	mi := &file_platform_v1_platform_proto_msgTypes[15]
+	mi := &file_platform_v1_platform_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1230,7 @@ func (x *PaginationRequest) String() string {
 func (*PaginationRequest) ProtoMessage() {}
 
 func (x *PaginationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[15]
+	mi := &file_platform_v1_platform_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1243,7 @@ func (x *PaginationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PaginationRequest.ProtoReflect.Descriptor instead.
 func (*PaginationRequest) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{15}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PaginationRequest) GetPage() int32 {
@@ -1102,7 +1271,7 @@ type GetTagListRequest struct {
 
 func (x *GetTagListRequest) Reset() {
 	*x = GetTagListRequest{}
-	mi := &file_platform_v1_platform_proto_msgTypes[16]
+	mi := &file_platform_v1_platform_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1114,7 +1283,7 @@ func (x *GetTagListRequest) String() string {
 func (*GetTagListRequest) ProtoMessage() {}
 
 func (x *GetTagListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[16]
+	mi := &file_platform_v1_platform_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1127,7 +1296,7 @@ func (x *GetTagListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTagListRequest.ProtoReflect.Descriptor instead.
 func (*GetTagListRequest) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{16}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetTagListRequest) GetDriverFilter() string {
@@ -1161,7 +1330,7 @@ type GetTagListResponse struct {
 
 func (x *GetTagListResponse) Reset() {
 	*x = GetTagListResponse{}
-	mi := &file_platform_v1_platform_proto_msgTypes[17]
+	mi := &file_platform_v1_platform_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1342,7 @@ func (x *GetTagListResponse) String() string {
 func (*GetTagListResponse) ProtoMessage() {}
 
 func (x *GetTagListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[17]
+	mi := &file_platform_v1_platform_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1355,7 @@ func (x *GetTagListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTagListResponse.ProtoReflect.Descriptor instead.
 func (*GetTagListResponse) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{17}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetTagListResponse) GetTags() []*Tag {
@@ -1213,7 +1382,7 @@ type SubscribeTagChangesRequest struct {
 
 func (x *SubscribeTagChangesRequest) Reset() {
 	*x = SubscribeTagChangesRequest{}
-	mi := &file_platform_v1_platform_proto_msgTypes[18]
+	mi := &file_platform_v1_platform_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1394,7 @@ func (x *SubscribeTagChangesRequest) String() string {
 func (*SubscribeTagChangesRequest) ProtoMessage() {}
 
 func (x *SubscribeTagChangesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[18]
+	mi := &file_platform_v1_platform_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1407,7 @@ func (x *SubscribeTagChangesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeTagChangesRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeTagChangesRequest) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{18}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SubscribeTagChangesRequest) GetTagNames() []string {
@@ -1268,7 +1437,7 @@ type TagChangeNotification struct {
 
 func (x *TagChangeNotification) Reset() {
 	*x = TagChangeNotification{}
-	mi := &file_platform_v1_platform_proto_msgTypes[19]
+	mi := &file_platform_v1_platform_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1449,7 @@ func (x *TagChangeNotification) String() string {
 func (*TagChangeNotification) ProtoMessage() {}
 
 func (x *TagChangeNotification) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[19]
+	mi := &file_platform_v1_platform_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1462,7 @@ func (x *TagChangeNotification) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TagChangeNotification.ProtoReflect.Descriptor instead.
 func (*TagChangeNotification) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{19}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TagChangeNotification) GetTagName() string {
@@ -1343,7 +1512,7 @@ type StreamTagChangesRequest struct {
 
 func (x *StreamTagChangesRequest) Reset() {
 	*x = StreamTagChangesRequest{}
-	mi := &file_platform_v1_platform_proto_msgTypes[20]
+	mi := &file_platform_v1_platform_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1524,7 @@ func (x *StreamTagChangesRequest) String() string {
 func (*StreamTagChangesRequest) ProtoMessage() {}
 
 func (x *StreamTagChangesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[20]
+	mi := &file_platform_v1_platform_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1537,7 @@ func (x *StreamTagChangesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamTagChangesRequest.ProtoReflect.Descriptor instead.
 func (*StreamTagChangesRequest) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{20}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *StreamTagChangesRequest) GetTagNames() []string {
@@ -1408,7 +1577,7 @@ type StreamTagChangesResponse struct {
 
 func (x *StreamTagChangesResponse) Reset() {
 	*x = StreamTagChangesResponse{}
-	mi := &file_platform_v1_platform_proto_msgTypes[21]
+	mi := &file_platform_v1_platform_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1420,7 +1589,7 @@ func (x *StreamTagChangesResponse) String() string {
 func (*StreamTagChangesResponse) ProtoMessage() {}
 
 func (x *StreamTagChangesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[21]
+	mi := &file_platform_v1_platform_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1433,7 +1602,7 @@ func (x *StreamTagChangesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamTagChangesResponse.ProtoReflect.Descriptor instead.
 func (*StreamTagChangesResponse) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{21}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StreamTagChangesResponse) GetChanges() []*TagChangeNotification {
@@ -1472,7 +1641,7 @@ type AlarmInfo struct {
 
 func (x *AlarmInfo) Reset() {
 	*x = AlarmInfo{}
-	mi := &file_platform_v1_platform_proto_msgTypes[22]
+	mi := &file_platform_v1_platform_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1653,7 @@ func (x *AlarmInfo) String() string {
 func (*AlarmInfo) ProtoMessage() {}
 
 func (x *AlarmInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[22]
+	mi := &file_platform_v1_platform_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1666,7 @@ func (x *AlarmInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AlarmInfo.ProtoReflect.Descriptor instead.
 func (*AlarmInfo) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{22}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AlarmInfo) GetId() string {
@@ -1651,7 +1820,7 @@ type TimeRange struct {
 
 func (x *TimeRange) Reset() {
 	*x = TimeRange{}
-	mi := &file_platform_v1_platform_proto_msgTypes[23]
+	mi := &file_platform_v1_platform_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1663,7 +1832,7 @@ func (x *TimeRange) String() string {
 func (*TimeRange) ProtoMessage() {}
 
 func (x *TimeRange) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[23]
+	mi := &file_platform_v1_platform_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1676,7 +1845,7 @@ func (x *TimeRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimeRange.ProtoReflect.Descriptor instead.
 func (*TimeRange) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{23}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *TimeRange) GetStart() *timestamppb.Timestamp {
@@ -1710,7 +1879,7 @@ type GetAlarmsRequest struct {
 
 func (x *GetAlarmsRequest) Reset() {
 	*x = GetAlarmsRequest{}
-	mi := &file_platform_v1_platform_proto_msgTypes[24]
+	mi := &file_platform_v1_platform_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1722,7 +1891,7 @@ func (x *GetAlarmsRequest) String() string {
 func (*GetAlarmsRequest) ProtoMessage() {}
 
 func (x *GetAlarmsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[24]
+	mi := &file_platform_v1_platform_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1735,7 +1904,7 @@ func (x *GetAlarmsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAlarmsRequest.ProtoReflect.Descriptor instead.
 func (*GetAlarmsRequest) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{24}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetAlarmsRequest) GetSeverityFilter() string {
@@ -1797,7 +1966,7 @@ type GetAlarmsResponse struct {
 
 func (x *GetAlarmsResponse) Reset() {
 	*x = GetAlarmsResponse{}
-	mi := &file_platform_v1_platform_proto_msgTypes[25]
+	mi := &file_platform_v1_platform_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1978,7 @@ func (x *GetAlarmsResponse) String() string {
 func (*GetAlarmsResponse) ProtoMessage() {}
 
 func (x *GetAlarmsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[25]
+	mi := &file_platform_v1_platform_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1991,7 @@ func (x *GetAlarmsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAlarmsResponse.ProtoReflect.Descriptor instead.
 func (*GetAlarmsResponse) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{25}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetAlarmsResponse) GetAlarms() []*AlarmInfo {
@@ -1854,7 +2023,7 @@ type GetAlarmHistoryRequest struct {
 
 func (x *GetAlarmHistoryRequest) Reset() {
 	*x = GetAlarmHistoryRequest{}
-	mi := &file_platform_v1_platform_proto_msgTypes[26]
+	mi := &file_platform_v1_platform_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1866,7 +2035,7 @@ func (x *GetAlarmHistoryRequest) String() string {
 func (*GetAlarmHistoryRequest) ProtoMessage() {}
 
 func (x *GetAlarmHistoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[26]
+	mi := &file_platform_v1_platform_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1879,7 +2048,7 @@ func (x *GetAlarmHistoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAlarmHistoryRequest.ProtoReflect.Descriptor instead.
 func (*GetAlarmHistoryRequest) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{26}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetAlarmHistoryRequest) GetTimeRange() *TimeRange {
@@ -1941,7 +2110,7 @@ type GetAlarmHistoryResponse struct {
 
 func (x *GetAlarmHistoryResponse) Reset() {
 	*x = GetAlarmHistoryResponse{}
-	mi := &file_platform_v1_platform_proto_msgTypes[27]
+	mi := &file_platform_v1_platform_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1953,7 +2122,7 @@ func (x *GetAlarmHistoryResponse) String() string {
 func (*GetAlarmHistoryResponse) ProtoMessage() {}
 
 func (x *GetAlarmHistoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[27]
+	mi := &file_platform_v1_platform_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1966,7 +2135,7 @@ func (x *GetAlarmHistoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAlarmHistoryResponse.ProtoReflect.Descriptor instead.
 func (*GetAlarmHistoryResponse) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{27}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetAlarmHistoryResponse) GetAlarms() []*AlarmInfo {
@@ -1993,7 +2162,7 @@ type AcknowledgeAlarmRequest struct {
 
 func (x *AcknowledgeAlarmRequest) Reset() {
 	*x = AcknowledgeAlarmRequest{}
-	mi := &file_platform_v1_platform_proto_msgTypes[28]
+	mi := &file_platform_v1_platform_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2005,7 +2174,7 @@ func (x *AcknowledgeAlarmRequest) String() string {
 func (*AcknowledgeAlarmRequest) ProtoMessage() {}
 
 func (x *AcknowledgeAlarmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[28]
+	mi := &file_platform_v1_platform_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2018,7 +2187,7 @@ func (x *AcknowledgeAlarmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeAlarmRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeAlarmRequest) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{28}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AcknowledgeAlarmRequest) GetAlarmId() string {
@@ -2044,7 +2213,7 @@ type AcknowledgeAlarmResponse struct {
 
 func (x *AcknowledgeAlarmResponse) Reset() {
 	*x = AcknowledgeAlarmResponse{}
-	mi := &file_platform_v1_platform_proto_msgTypes[29]
+	mi := &file_platform_v1_platform_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2056,7 +2225,7 @@ func (x *AcknowledgeAlarmResponse) String() string {
 func (*AcknowledgeAlarmResponse) ProtoMessage() {}
 
 func (x *AcknowledgeAlarmResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[29]
+	mi := &file_platform_v1_platform_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2069,7 +2238,7 @@ func (x *AcknowledgeAlarmResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeAlarmResponse.ProtoReflect.Descriptor instead.
 func (*AcknowledgeAlarmResponse) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{29}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AcknowledgeAlarmResponse) GetSuccess() bool {
@@ -2089,7 +2258,7 @@ type AcknowledgeAlarmsRequest struct {
 
 func (x *AcknowledgeAlarmsRequest) Reset() {
 	*x = AcknowledgeAlarmsRequest{}
-	mi := &file_platform_v1_platform_proto_msgTypes[30]
+	mi := &file_platform_v1_platform_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2270,7 @@ func (x *AcknowledgeAlarmsRequest) String() string {
 func (*AcknowledgeAlarmsRequest) ProtoMessage() {}
 
 func (x *AcknowledgeAlarmsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[30]
+	mi := &file_platform_v1_platform_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2283,7 @@ func (x *AcknowledgeAlarmsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeAlarmsRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeAlarmsRequest) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{30}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AcknowledgeAlarmsRequest) GetAlarmIds() []string {
@@ -2141,7 +2310,7 @@ type AcknowledgeAlarmsResponse struct {
 
 func (x *AcknowledgeAlarmsResponse) Reset() {
 	*x = AcknowledgeAlarmsResponse{}
-	mi := &file_platform_v1_platform_proto_msgTypes[31]
+	mi := &file_platform_v1_platform_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2153,7 +2322,7 @@ func (x *AcknowledgeAlarmsResponse) String() string {
 func (*AcknowledgeAlarmsResponse) ProtoMessage() {}
 
 func (x *AcknowledgeAlarmsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[31]
+	mi := &file_platform_v1_platform_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2166,7 +2335,7 @@ func (x *AcknowledgeAlarmsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeAlarmsResponse.ProtoReflect.Descriptor instead.
 func (*AcknowledgeAlarmsResponse) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{31}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *AcknowledgeAlarmsResponse) GetAcknowledged() []string {
@@ -2194,7 +2363,7 @@ type AcknowledgeError struct {
 
 func (x *AcknowledgeError) Reset() {
 	*x = AcknowledgeError{}
-	mi := &file_platform_v1_platform_proto_msgTypes[32]
+	mi := &file_platform_v1_platform_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2206,7 +2375,7 @@ func (x *AcknowledgeError) String() string {
 func (*AcknowledgeError) ProtoMessage() {}
 
 func (x *AcknowledgeError) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[32]
+	mi := &file_platform_v1_platform_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2219,7 +2388,7 @@ func (x *AcknowledgeError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeError.ProtoReflect.Descriptor instead.
 func (*AcknowledgeError) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{32}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AcknowledgeError) GetAlarmId() string {
@@ -2254,7 +2423,7 @@ type SubscribeAlarmsRequest struct {
 
 func (x *SubscribeAlarmsRequest) Reset() {
 	*x = SubscribeAlarmsRequest{}
-	mi := &file_platform_v1_platform_proto_msgTypes[33]
+	mi := &file_platform_v1_platform_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2266,7 +2435,7 @@ func (x *SubscribeAlarmsRequest) String() string {
 func (*SubscribeAlarmsRequest) ProtoMessage() {}
 
 func (x *SubscribeAlarmsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[33]
+	mi := &file_platform_v1_platform_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2279,7 +2448,7 @@ func (x *SubscribeAlarmsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeAlarmsRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeAlarmsRequest) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{33}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SubscribeAlarmsRequest) GetSeverityFilter() string {
@@ -2305,7 +2474,7 @@ type SubscribeAlarmsResponse struct {
 
 func (x *SubscribeAlarmsResponse) Reset() {
 	*x = SubscribeAlarmsResponse{}
-	mi := &file_platform_v1_platform_proto_msgTypes[34]
+	mi := &file_platform_v1_platform_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2317,7 +2486,7 @@ func (x *SubscribeAlarmsResponse) String() string {
 func (*SubscribeAlarmsResponse) ProtoMessage() {}
 
 func (x *SubscribeAlarmsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_platform_v1_platform_proto_msgTypes[34]
+	mi := &file_platform_v1_platform_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2330,7 +2499,7 @@ func (x *SubscribeAlarmsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeAlarmsResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeAlarmsResponse) Descriptor() ([]byte, []int) {
-	return file_platform_v1_platform_proto_rawDescGZIP(), []int{34}
+	return file_platform_v1_platform_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SubscribeAlarmsResponse) GetAlarm() *AlarmInfo {
@@ -2417,7 +2586,7 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"\btag_name\x18\x01 \x01(\tR\atagName\x12\x19\n" +
 	"\bwrite_id\x18\x02 \x01(\tR\awriteId\",\n" +
 	"\x0fGetWriteRequest\x12\x19\n" +
-	"\bwrite_id\x18\x01 \x01(\tR\awriteId\"\xbc\x02\n" +
+	"\bwrite_id\x18\x01 \x01(\tR\awriteId\"\xf3\x02\n" +
 	"\x10GetWriteResponse\x12\x19\n" +
 	"\bwrite_id\x18\x01 \x01(\tR\awriteId\x12\x19\n" +
 	"\btag_name\x18\x02 \x01(\tR\atagName\x12+\n" +
@@ -2426,7 +2595,25 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x12!\n" +
 	"\frequested_by\x18\x06 \x01(\tR\vrequestedBy\x127\n" +
 	"\tqueued_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bqueuedAt\x12=\n" +
-	"\fcompleted_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\vcompletedAt\"D\n" +
+	"\fcompleted_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\vcompletedAt\x12\x1b\n" +
+	"\tdriver_id\x18\t \x01(\tR\bdriverId\x12\x18\n" +
+	"\aaddress\x18\n" +
+	" \x01(\tR\aaddress\"\xc0\x02\n" +
+	"\x11ListWritesRequest\x12\x1b\n" +
+	"\tdriver_id\x18\x01 \x01(\tR\bdriverId\x12\x19\n" +
+	"\btag_name\x18\x02 \x01(\tR\atagName\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12!\n" +
+	"\frequested_by\x18\x04 \x01(\tR\vrequestedBy\x12\x16\n" +
+	"\x06states\x18\x05 \x03(\tR\x06states\x120\n" +
+	"\x05start\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05start\x12,\n" +
+	"\x03end\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x03end\x12>\n" +
+	"\n" +
+	"pagination\x18\b \x01(\v2\x1e.platform.v1.PaginationRequestR\n" +
+	"pagination\"l\n" +
+	"\x12ListWritesResponse\x125\n" +
+	"\x06writes\x18\x01 \x03(\v2\x1d.platform.v1.GetWriteResponseR\x06writes\x12\x1f\n" +
+	"\vtotal_count\x18\x02 \x01(\x05R\n" +
+	"totalCount\"D\n" +
 	"\x11PaginationRequest\x12\x12\n" +
 	"\x04page\x18\x01 \x01(\x05R\x04page\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\"\x9b\x01\n" +
@@ -2548,13 +2735,15 @@ const file_platform_v1_platform_proto_rawDesc = "" +
 	"allChangesB\x12\n" +
 	"\x10_severity_filter\"G\n" +
 	"\x17SubscribeAlarmsResponse\x12,\n" +
-	"\x05alarm\x18\x01 \x01(\v2\x16.platform.v1.AlarmInfoR\x05alarm2\xe1\b\n" +
+	"\x05alarm\x18\x01 \x01(\v2\x16.platform.v1.AlarmInfoR\x05alarm2\xb0\t\n" +
 	"\vPlatformApi\x12D\n" +
 	"\aReadTag\x12\x1b.platform.v1.ReadTagRequest\x1a\x1c.platform.v1.ReadTagResponse\x12G\n" +
 	"\bReadTags\x12\x1c.platform.v1.ReadTagsRequest\x1a\x1d.platform.v1.ReadTagsResponse\x12G\n" +
 	"\bWriteTag\x12\x1c.platform.v1.WriteTagRequest\x1a\x1d.platform.v1.WriteTagResponse\x12J\n" +
 	"\tWriteTags\x12\x1d.platform.v1.WriteTagsRequest\x1a\x1e.platform.v1.WriteTagsResponse\x12G\n" +
 	"\bGetWrite\x12\x1c.platform.v1.GetWriteRequest\x1a\x1d.platform.v1.GetWriteResponse\x12M\n" +
+	"\n" +
+	"ListWrites\x12\x1e.platform.v1.ListWritesRequest\x1a\x1f.platform.v1.ListWritesResponse\x12M\n" +
 	"\n" +
 	"GetTagList\x12\x1e.platform.v1.GetTagListRequest\x1a\x1f.platform.v1.GetTagListResponse\x12d\n" +
 	"\x13SubscribeTagChanges\x12'.platform.v1.SubscribeTagChangesRequest\x1a\".platform.v1.TagChangeNotification0\x01\x12a\n" +
@@ -2577,7 +2766,7 @@ func file_platform_v1_platform_proto_rawDescGZIP() []byte {
 	return file_platform_v1_platform_proto_rawDescData
 }
 
-var file_platform_v1_platform_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_platform_v1_platform_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_platform_v1_platform_proto_goTypes = []any{
 	(*TagValue)(nil),                   // 0: platform.v1.TagValue
 	(*Tag)(nil),                        // 1: platform.v1.Tag
@@ -2594,37 +2783,39 @@ var file_platform_v1_platform_proto_goTypes = []any{
 	(*QueuedWrite)(nil),                // 12: platform.v1.QueuedWrite
 	(*GetWriteRequest)(nil),            // 13: platform.v1.GetWriteRequest
 	(*GetWriteResponse)(nil),           // 14: platform.v1.GetWriteResponse
-	(*PaginationRequest)(nil),          // 15: platform.v1.PaginationRequest
-	(*GetTagListRequest)(nil),          // 16: platform.v1.GetTagListRequest
-	(*GetTagListResponse)(nil),         // 17: platform.v1.GetTagListResponse
-	(*SubscribeTagChangesRequest)(nil), // 18: platform.v1.SubscribeTagChangesRequest
-	(*TagChangeNotification)(nil),      // 19: platform.v1.TagChangeNotification
-	(*StreamTagChangesRequest)(nil),    // 20: platform.v1.StreamTagChangesRequest
-	(*StreamTagChangesResponse)(nil),   // 21: platform.v1.StreamTagChangesResponse
-	(*AlarmInfo)(nil),                  // 22: platform.v1.AlarmInfo
-	(*TimeRange)(nil),                  // 23: platform.v1.TimeRange
-	(*GetAlarmsRequest)(nil),           // 24: platform.v1.GetAlarmsRequest
-	(*GetAlarmsResponse)(nil),          // 25: platform.v1.GetAlarmsResponse
-	(*GetAlarmHistoryRequest)(nil),     // 26: platform.v1.GetAlarmHistoryRequest
-	(*GetAlarmHistoryResponse)(nil),    // 27: platform.v1.GetAlarmHistoryResponse
-	(*AcknowledgeAlarmRequest)(nil),    // 28: platform.v1.AcknowledgeAlarmRequest
-	(*AcknowledgeAlarmResponse)(nil),   // 29: platform.v1.AcknowledgeAlarmResponse
-	(*AcknowledgeAlarmsRequest)(nil),   // 30: platform.v1.AcknowledgeAlarmsRequest
-	(*AcknowledgeAlarmsResponse)(nil),  // 31: platform.v1.AcknowledgeAlarmsResponse
-	(*AcknowledgeError)(nil),           // 32: platform.v1.AcknowledgeError
-	(*SubscribeAlarmsRequest)(nil),     // 33: platform.v1.SubscribeAlarmsRequest
-	(*SubscribeAlarmsResponse)(nil),    // 34: platform.v1.SubscribeAlarmsResponse
-	nil,                                // 35: platform.v1.BatchError.MetadataEntry
-	nil,                                // 36: platform.v1.AlarmInfo.LabelsEntry
-	nil,                                // 37: platform.v1.GetAlarmsRequest.LabelsEntry
-	nil,                                // 38: platform.v1.GetAlarmHistoryRequest.LabelsEntry
-	(*timestamppb.Timestamp)(nil),      // 39: google.protobuf.Timestamp
+	(*ListWritesRequest)(nil),          // 15: platform.v1.ListWritesRequest
+	(*ListWritesResponse)(nil),         // 16: platform.v1.ListWritesResponse
+	(*PaginationRequest)(nil),          // 17: platform.v1.PaginationRequest
+	(*GetTagListRequest)(nil),          // 18: platform.v1.GetTagListRequest
+	(*GetTagListResponse)(nil),         // 19: platform.v1.GetTagListResponse
+	(*SubscribeTagChangesRequest)(nil), // 20: platform.v1.SubscribeTagChangesRequest
+	(*TagChangeNotification)(nil),      // 21: platform.v1.TagChangeNotification
+	(*StreamTagChangesRequest)(nil),    // 22: platform.v1.StreamTagChangesRequest
+	(*StreamTagChangesResponse)(nil),   // 23: platform.v1.StreamTagChangesResponse
+	(*AlarmInfo)(nil),                  // 24: platform.v1.AlarmInfo
+	(*TimeRange)(nil),                  // 25: platform.v1.TimeRange
+	(*GetAlarmsRequest)(nil),           // 26: platform.v1.GetAlarmsRequest
+	(*GetAlarmsResponse)(nil),          // 27: platform.v1.GetAlarmsResponse
+	(*GetAlarmHistoryRequest)(nil),     // 28: platform.v1.GetAlarmHistoryRequest
+	(*GetAlarmHistoryResponse)(nil),    // 29: platform.v1.GetAlarmHistoryResponse
+	(*AcknowledgeAlarmRequest)(nil),    // 30: platform.v1.AcknowledgeAlarmRequest
+	(*AcknowledgeAlarmResponse)(nil),   // 31: platform.v1.AcknowledgeAlarmResponse
+	(*AcknowledgeAlarmsRequest)(nil),   // 32: platform.v1.AcknowledgeAlarmsRequest
+	(*AcknowledgeAlarmsResponse)(nil),  // 33: platform.v1.AcknowledgeAlarmsResponse
+	(*AcknowledgeError)(nil),           // 34: platform.v1.AcknowledgeError
+	(*SubscribeAlarmsRequest)(nil),     // 35: platform.v1.SubscribeAlarmsRequest
+	(*SubscribeAlarmsResponse)(nil),    // 36: platform.v1.SubscribeAlarmsResponse
+	nil,                                // 37: platform.v1.BatchError.MetadataEntry
+	nil,                                // 38: platform.v1.AlarmInfo.LabelsEntry
+	nil,                                // 39: platform.v1.GetAlarmsRequest.LabelsEntry
+	nil,                                // 40: platform.v1.GetAlarmHistoryRequest.LabelsEntry
+	(*timestamppb.Timestamp)(nil),      // 41: google.protobuf.Timestamp
 }
 var file_platform_v1_platform_proto_depIdxs = []int32{
-	39, // 0: platform.v1.Tag.last_updated:type_name -> google.protobuf.Timestamp
+	41, // 0: platform.v1.Tag.last_updated:type_name -> google.protobuf.Timestamp
 	0,  // 1: platform.v1.Tag.current_value:type_name -> platform.v1.TagValue
-	39, // 2: platform.v1.Tag.received_at:type_name -> google.protobuf.Timestamp
-	35, // 3: platform.v1.BatchError.metadata:type_name -> platform.v1.BatchError.MetadataEntry
+	41, // 2: platform.v1.Tag.received_at:type_name -> google.protobuf.Timestamp
+	37, // 3: platform.v1.BatchError.metadata:type_name -> platform.v1.BatchError.MetadataEntry
 	1,  // 4: platform.v1.ReadTagResponse.tag:type_name -> platform.v1.Tag
 	1,  // 5: platform.v1.ReadTagsResponse.tags:type_name -> platform.v1.Tag
 	2,  // 6: platform.v1.ReadTagsResponse.errors:type_name -> platform.v1.BatchError
@@ -2633,59 +2824,65 @@ var file_platform_v1_platform_proto_depIdxs = []int32{
 	2,  // 9: platform.v1.WriteTagsResponse.errors:type_name -> platform.v1.BatchError
 	12, // 10: platform.v1.WriteTagsResponse.writes:type_name -> platform.v1.QueuedWrite
 	0,  // 11: platform.v1.GetWriteResponse.value:type_name -> platform.v1.TagValue
-	39, // 12: platform.v1.GetWriteResponse.queued_at:type_name -> google.protobuf.Timestamp
-	39, // 13: platform.v1.GetWriteResponse.completed_at:type_name -> google.protobuf.Timestamp
-	15, // 14: platform.v1.GetTagListRequest.pagination:type_name -> platform.v1.PaginationRequest
-	1,  // 15: platform.v1.GetTagListResponse.tags:type_name -> platform.v1.Tag
-	0,  // 16: platform.v1.TagChangeNotification.new_value:type_name -> platform.v1.TagValue
-	39, // 17: platform.v1.TagChangeNotification.timestamp:type_name -> google.protobuf.Timestamp
-	19, // 18: platform.v1.StreamTagChangesResponse.changes:type_name -> platform.v1.TagChangeNotification
-	39, // 19: platform.v1.AlarmInfo.triggered_at:type_name -> google.protobuf.Timestamp
-	39, // 20: platform.v1.AlarmInfo.acknowledged_at:type_name -> google.protobuf.Timestamp
-	39, // 21: platform.v1.AlarmInfo.cleared_at:type_name -> google.protobuf.Timestamp
-	36, // 22: platform.v1.AlarmInfo.labels:type_name -> platform.v1.AlarmInfo.LabelsEntry
-	39, // 23: platform.v1.TimeRange.start:type_name -> google.protobuf.Timestamp
-	39, // 24: platform.v1.TimeRange.end:type_name -> google.protobuf.Timestamp
-	15, // 25: platform.v1.GetAlarmsRequest.pagination:type_name -> platform.v1.PaginationRequest
-	37, // 26: platform.v1.GetAlarmsRequest.labels:type_name -> platform.v1.GetAlarmsRequest.LabelsEntry
-	22, // 27: platform.v1.GetAlarmsResponse.alarms:type_name -> platform.v1.AlarmInfo
-	23, // 28: platform.v1.GetAlarmHistoryRequest.time_range:type_name -> platform.v1.TimeRange
-	15, // 29: platform.v1.GetAlarmHistoryRequest.pagination:type_name -> platform.v1.PaginationRequest
-	38, // 30: platform.v1.GetAlarmHistoryRequest.labels:type_name -> platform.v1.GetAlarmHistoryRequest.LabelsEntry
-	22, // 31: platform.v1.GetAlarmHistoryResponse.alarms:type_name -> platform.v1.AlarmInfo
-	32, // 32: platform.v1.AcknowledgeAlarmsResponse.errors:type_name -> platform.v1.AcknowledgeError
-	22, // 33: platform.v1.SubscribeAlarmsResponse.alarm:type_name -> platform.v1.AlarmInfo
-	3,  // 34: platform.v1.PlatformApi.ReadTag:input_type -> platform.v1.ReadTagRequest
-	5,  // 35: platform.v1.PlatformApi.ReadTags:input_type -> platform.v1.ReadTagsRequest
-	7,  // 36: platform.v1.PlatformApi.WriteTag:input_type -> platform.v1.WriteTagRequest
-	10, // 37: platform.v1.PlatformApi.WriteTags:input_type -> platform.v1.WriteTagsRequest
-	13, // 38: platform.v1.PlatformApi.GetWrite:input_type -> platform.v1.GetWriteRequest
-	16, // 39: platform.v1.PlatformApi.GetTagList:input_type -> platform.v1.GetTagListRequest
-	18, // 40: platform.v1.PlatformApi.SubscribeTagChanges:input_type -> platform.v1.SubscribeTagChangesRequest
-	20, // 41: platform.v1.PlatformApi.StreamTagChanges:input_type -> platform.v1.StreamTagChangesRequest
-	24, // 42: platform.v1.PlatformApi.GetAlarms:input_type -> platform.v1.GetAlarmsRequest
-	26, // 43: platform.v1.PlatformApi.GetAlarmHistory:input_type -> platform.v1.GetAlarmHistoryRequest
-	28, // 44: platform.v1.PlatformApi.AcknowledgeAlarm:input_type -> platform.v1.AcknowledgeAlarmRequest
-	30, // 45: platform.v1.PlatformApi.AcknowledgeAlarms:input_type -> platform.v1.AcknowledgeAlarmsRequest
-	33, // 46: platform.v1.PlatformApi.SubscribeAlarms:input_type -> platform.v1.SubscribeAlarmsRequest
-	4,  // 47: platform.v1.PlatformApi.ReadTag:output_type -> platform.v1.ReadTagResponse
-	6,  // 48: platform.v1.PlatformApi.ReadTags:output_type -> platform.v1.ReadTagsResponse
-	8,  // 49: platform.v1.PlatformApi.WriteTag:output_type -> platform.v1.WriteTagResponse
-	11, // 50: platform.v1.PlatformApi.WriteTags:output_type -> platform.v1.WriteTagsResponse
-	14, // 51: platform.v1.PlatformApi.GetWrite:output_type -> platform.v1.GetWriteResponse
-	17, // 52: platform.v1.PlatformApi.GetTagList:output_type -> platform.v1.GetTagListResponse
-	19, // 53: platform.v1.PlatformApi.SubscribeTagChanges:output_type -> platform.v1.TagChangeNotification
-	21, // 54: platform.v1.PlatformApi.StreamTagChanges:output_type -> platform.v1.StreamTagChangesResponse
-	25, // 55: platform.v1.PlatformApi.GetAlarms:output_type -> platform.v1.GetAlarmsResponse
-	27, // 56: platform.v1.PlatformApi.GetAlarmHistory:output_type -> platform.v1.GetAlarmHistoryResponse
-	29, // 57: platform.v1.PlatformApi.AcknowledgeAlarm:output_type -> platform.v1.AcknowledgeAlarmResponse
-	31, // 58: platform.v1.PlatformApi.AcknowledgeAlarms:output_type -> platform.v1.AcknowledgeAlarmsResponse
-	34, // 59: platform.v1.PlatformApi.SubscribeAlarms:output_type -> platform.v1.SubscribeAlarmsResponse
-	47, // [47:60] is the sub-list for method output_type
-	34, // [34:47] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	41, // 12: platform.v1.GetWriteResponse.queued_at:type_name -> google.protobuf.Timestamp
+	41, // 13: platform.v1.GetWriteResponse.completed_at:type_name -> google.protobuf.Timestamp
+	41, // 14: platform.v1.ListWritesRequest.start:type_name -> google.protobuf.Timestamp
+	41, // 15: platform.v1.ListWritesRequest.end:type_name -> google.protobuf.Timestamp
+	17, // 16: platform.v1.ListWritesRequest.pagination:type_name -> platform.v1.PaginationRequest
+	14, // 17: platform.v1.ListWritesResponse.writes:type_name -> platform.v1.GetWriteResponse
+	17, // 18: platform.v1.GetTagListRequest.pagination:type_name -> platform.v1.PaginationRequest
+	1,  // 19: platform.v1.GetTagListResponse.tags:type_name -> platform.v1.Tag
+	0,  // 20: platform.v1.TagChangeNotification.new_value:type_name -> platform.v1.TagValue
+	41, // 21: platform.v1.TagChangeNotification.timestamp:type_name -> google.protobuf.Timestamp
+	21, // 22: platform.v1.StreamTagChangesResponse.changes:type_name -> platform.v1.TagChangeNotification
+	41, // 23: platform.v1.AlarmInfo.triggered_at:type_name -> google.protobuf.Timestamp
+	41, // 24: platform.v1.AlarmInfo.acknowledged_at:type_name -> google.protobuf.Timestamp
+	41, // 25: platform.v1.AlarmInfo.cleared_at:type_name -> google.protobuf.Timestamp
+	38, // 26: platform.v1.AlarmInfo.labels:type_name -> platform.v1.AlarmInfo.LabelsEntry
+	41, // 27: platform.v1.TimeRange.start:type_name -> google.protobuf.Timestamp
+	41, // 28: platform.v1.TimeRange.end:type_name -> google.protobuf.Timestamp
+	17, // 29: platform.v1.GetAlarmsRequest.pagination:type_name -> platform.v1.PaginationRequest
+	39, // 30: platform.v1.GetAlarmsRequest.labels:type_name -> platform.v1.GetAlarmsRequest.LabelsEntry
+	24, // 31: platform.v1.GetAlarmsResponse.alarms:type_name -> platform.v1.AlarmInfo
+	25, // 32: platform.v1.GetAlarmHistoryRequest.time_range:type_name -> platform.v1.TimeRange
+	17, // 33: platform.v1.GetAlarmHistoryRequest.pagination:type_name -> platform.v1.PaginationRequest
+	40, // 34: platform.v1.GetAlarmHistoryRequest.labels:type_name -> platform.v1.GetAlarmHistoryRequest.LabelsEntry
+	24, // 35: platform.v1.GetAlarmHistoryResponse.alarms:type_name -> platform.v1.AlarmInfo
+	34, // 36: platform.v1.AcknowledgeAlarmsResponse.errors:type_name -> platform.v1.AcknowledgeError
+	24, // 37: platform.v1.SubscribeAlarmsResponse.alarm:type_name -> platform.v1.AlarmInfo
+	3,  // 38: platform.v1.PlatformApi.ReadTag:input_type -> platform.v1.ReadTagRequest
+	5,  // 39: platform.v1.PlatformApi.ReadTags:input_type -> platform.v1.ReadTagsRequest
+	7,  // 40: platform.v1.PlatformApi.WriteTag:input_type -> platform.v1.WriteTagRequest
+	10, // 41: platform.v1.PlatformApi.WriteTags:input_type -> platform.v1.WriteTagsRequest
+	13, // 42: platform.v1.PlatformApi.GetWrite:input_type -> platform.v1.GetWriteRequest
+	15, // 43: platform.v1.PlatformApi.ListWrites:input_type -> platform.v1.ListWritesRequest
+	18, // 44: platform.v1.PlatformApi.GetTagList:input_type -> platform.v1.GetTagListRequest
+	20, // 45: platform.v1.PlatformApi.SubscribeTagChanges:input_type -> platform.v1.SubscribeTagChangesRequest
+	22, // 46: platform.v1.PlatformApi.StreamTagChanges:input_type -> platform.v1.StreamTagChangesRequest
+	26, // 47: platform.v1.PlatformApi.GetAlarms:input_type -> platform.v1.GetAlarmsRequest
+	28, // 48: platform.v1.PlatformApi.GetAlarmHistory:input_type -> platform.v1.GetAlarmHistoryRequest
+	30, // 49: platform.v1.PlatformApi.AcknowledgeAlarm:input_type -> platform.v1.AcknowledgeAlarmRequest
+	32, // 50: platform.v1.PlatformApi.AcknowledgeAlarms:input_type -> platform.v1.AcknowledgeAlarmsRequest
+	35, // 51: platform.v1.PlatformApi.SubscribeAlarms:input_type -> platform.v1.SubscribeAlarmsRequest
+	4,  // 52: platform.v1.PlatformApi.ReadTag:output_type -> platform.v1.ReadTagResponse
+	6,  // 53: platform.v1.PlatformApi.ReadTags:output_type -> platform.v1.ReadTagsResponse
+	8,  // 54: platform.v1.PlatformApi.WriteTag:output_type -> platform.v1.WriteTagResponse
+	11, // 55: platform.v1.PlatformApi.WriteTags:output_type -> platform.v1.WriteTagsResponse
+	14, // 56: platform.v1.PlatformApi.GetWrite:output_type -> platform.v1.GetWriteResponse
+	16, // 57: platform.v1.PlatformApi.ListWrites:output_type -> platform.v1.ListWritesResponse
+	19, // 58: platform.v1.PlatformApi.GetTagList:output_type -> platform.v1.GetTagListResponse
+	21, // 59: platform.v1.PlatformApi.SubscribeTagChanges:output_type -> platform.v1.TagChangeNotification
+	23, // 60: platform.v1.PlatformApi.StreamTagChanges:output_type -> platform.v1.StreamTagChangesResponse
+	27, // 61: platform.v1.PlatformApi.GetAlarms:output_type -> platform.v1.GetAlarmsResponse
+	29, // 62: platform.v1.PlatformApi.GetAlarmHistory:output_type -> platform.v1.GetAlarmHistoryResponse
+	31, // 63: platform.v1.PlatformApi.AcknowledgeAlarm:output_type -> platform.v1.AcknowledgeAlarmResponse
+	33, // 64: platform.v1.PlatformApi.AcknowledgeAlarms:output_type -> platform.v1.AcknowledgeAlarmsResponse
+	36, // 65: platform.v1.PlatformApi.SubscribeAlarms:output_type -> platform.v1.SubscribeAlarmsResponse
+	52, // [52:66] is the sub-list for method output_type
+	38, // [38:52] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_platform_v1_platform_proto_init() }
@@ -2701,17 +2898,17 @@ func file_platform_v1_platform_proto_init() {
 		(*TagValue_BytesValue)(nil),
 	}
 	file_platform_v1_platform_proto_msgTypes[1].OneofWrappers = []any{}
-	file_platform_v1_platform_proto_msgTypes[18].OneofWrappers = []any{}
 	file_platform_v1_platform_proto_msgTypes[20].OneofWrappers = []any{}
 	file_platform_v1_platform_proto_msgTypes[22].OneofWrappers = []any{}
-	file_platform_v1_platform_proto_msgTypes[33].OneofWrappers = []any{}
+	file_platform_v1_platform_proto_msgTypes[24].OneofWrappers = []any{}
+	file_platform_v1_platform_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_platform_v1_platform_proto_rawDesc), len(file_platform_v1_platform_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,7 @@ const (
 	PlatformApi_WriteTag_FullMethodName            = "/platform.v1.PlatformApi/WriteTag"
 	PlatformApi_WriteTags_FullMethodName           = "/platform.v1.PlatformApi/WriteTags"
 	PlatformApi_GetWrite_FullMethodName            = "/platform.v1.PlatformApi/GetWrite"
+	PlatformApi_ListWrites_FullMethodName          = "/platform.v1.PlatformApi/ListWrites"
 	PlatformApi_GetTagList_FullMethodName          = "/platform.v1.PlatformApi/GetTagList"
 	PlatformApi_SubscribeTagChanges_FullMethodName = "/platform.v1.PlatformApi/SubscribeTagChanges"
 	PlatformApi_StreamTagChanges_FullMethodName    = "/platform.v1.PlatformApi/StreamTagChanges"
@@ -53,6 +54,8 @@ type PlatformApiClient interface {
 	WriteTags(ctx context.Context, in *WriteTagsRequest, opts ...grpc.CallOption) (*WriteTagsResponse, error)
 	// GetWrite reads the outcome of a queued write.
 	GetWrite(ctx context.Context, in *GetWriteRequest, opts ...grpc.CallOption) (*GetWriteResponse, error)
+	// ListWrites lists writes with their outcomes, newest first.
+	ListWrites(ctx context.Context, in *ListWritesRequest, opts ...grpc.CallOption) (*ListWritesResponse, error)
 	// GetTagList lists tags by name.
 	GetTagList(ctx context.Context, in *GetTagListRequest, opts ...grpc.CallOption) (*GetTagListResponse, error)
 	// SubscribeTagChanges sends the current value of each tag and then at most one notification per
@@ -126,6 +129,16 @@ func (c *platformApiClient) GetWrite(ctx context.Context, in *GetWriteRequest, o
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetWriteResponse)
 	err := c.cc.Invoke(ctx, PlatformApi_GetWrite_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *platformApiClient) ListWrites(ctx context.Context, in *ListWritesRequest, opts ...grpc.CallOption) (*ListWritesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWritesResponse)
+	err := c.cc.Invoke(ctx, PlatformApi_ListWrites_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -255,6 +268,8 @@ type PlatformApiServer interface {
 	WriteTags(context.Context, *WriteTagsRequest) (*WriteTagsResponse, error)
 	// GetWrite reads the outcome of a queued write.
 	GetWrite(context.Context, *GetWriteRequest) (*GetWriteResponse, error)
+	// ListWrites lists writes with their outcomes, newest first.
+	ListWrites(context.Context, *ListWritesRequest) (*ListWritesResponse, error)
 	// GetTagList lists tags by name.
 	GetTagList(context.Context, *GetTagListRequest) (*GetTagListResponse, error)
 	// SubscribeTagChanges sends the current value of each tag and then at most one notification per
@@ -298,6 +313,9 @@ func (UnimplementedPlatformApiServer) WriteTags(context.Context, *WriteTagsReque
 }
 func (UnimplementedPlatformApiServer) GetWrite(context.Context, *GetWriteRequest) (*GetWriteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetWrite not implemented")
+}
+func (UnimplementedPlatformApiServer) ListWrites(context.Context, *ListWritesRequest) (*ListWritesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWrites not implemented")
 }
 func (UnimplementedPlatformApiServer) GetTagList(context.Context, *GetTagListRequest) (*GetTagListResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTagList not implemented")
@@ -430,6 +448,24 @@ func _PlatformApi_GetWrite_Handler(srv interface{}, ctx context.Context, dec fun
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PlatformApiServer).GetWrite(ctx, req.(*GetWriteRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PlatformApi_ListWrites_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWritesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PlatformApiServer).ListWrites(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PlatformApi_ListWrites_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PlatformApiServer).ListWrites(ctx, req.(*ListWritesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -583,6 +619,10 @@ var PlatformApi_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetWrite",
 			Handler:    _PlatformApi_GetWrite_Handler,
+		},
+		{
+			MethodName: "ListWrites",
+			Handler:    _PlatformApi_ListWrites_Handler,
 		},
 		{
 			MethodName: "GetTagList",

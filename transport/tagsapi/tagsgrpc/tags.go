@@ -3,6 +3,7 @@ package tagsgrpc
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"google.golang.org/grpc"
@@ -126,10 +127,38 @@ func (p *Service) GetWrite(ctx context.Context, r *pb.GetWriteRequest) (*pb.GetW
 	if err != nil {
 		return nil, err
 	}
-	answer := &pb.GetWriteResponse{WriteId: w.ID, TagName: w.Tag, Value: valueOf(w.Value), State: string(w.State),
-		Error: w.Error, RequestedBy: w.By, QueuedAt: timestamppb.New(w.QueuedAt)}
+	return writeOf(w), nil
+}
+
+func writeOf(w tags.Write) *pb.GetWriteResponse {
+	answer := &pb.GetWriteResponse{WriteId: w.ID, TagName: w.Tag, DriverId: w.Driver, Address: w.Address, Value: valueOf(w.Value),
+		State: string(w.State), Error: w.Error, RequestedBy: w.By, QueuedAt: timestamppb.New(w.QueuedAt)}
 	if !w.CompletedAt.IsZero() {
 		answer.CompletedAt = timestamppb.New(w.CompletedAt)
+	}
+	return answer
+}
+
+// ListWrites implements PlatformApi.
+func (p *Service) ListWrites(ctx context.Context, r *pb.ListWritesRequest) (*pb.ListWritesResponse, error) {
+	q := tags.WriteListQuery{WriteFilter: tags.WriteFilter{Driver: r.GetDriverId(), Tag: r.GetTagName(), Address: r.GetAddress(), By: r.GetRequestedBy()},
+		Page: int(r.GetPagination().GetPage()), PageSize: int(r.GetPagination().GetPageSize())}
+	for _, state := range r.GetStates() {
+		q.States = append(q.States, tags.WriteState(state))
+	}
+	if r.GetStart() != nil {
+		q.Start = r.GetStart().AsTime()
+	}
+	if r.GetEnd() != nil {
+		q.End = r.GetEnd().AsTime()
+	}
+	page, err := p.engine.ListWrites(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	answer := &pb.ListWritesResponse{Writes: make([]*pb.GetWriteResponse, len(page.Writes)), TotalCount: int32(min(page.Total, math.MaxInt32))}
+	for i, w := range page.Writes {
+		answer.Writes[i] = writeOf(w)
 	}
 	return answer, nil
 }

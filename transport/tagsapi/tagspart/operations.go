@@ -16,6 +16,7 @@ func Operations() []auth.Operation {
 		{ID: "getTagHistory", Method: http.MethodGet, Path: "/api/v1/tags/{tag_name}/history", Access: auth.Viewer, Gzip: true},
 		{ID: "getHistoryAggregates", Method: http.MethodGet, Path: "/api/v1/history/aggregates", Access: auth.Viewer, Gzip: true},
 		{ID: "exportHistory", Method: http.MethodGet, Path: "/api/v1/history/export", Access: auth.Viewer, Gzip: true},
+		{ID: "listWrites", Method: http.MethodGet, Path: "/api/v1/tags/writes", GRPC: []string{api + "ListWrites"}, Access: auth.Viewer, Gzip: true},
 		{ID: "getWrite", Method: http.MethodGet, Path: "/api/v1/tags/writes/{writeId}", GRPC: []string{api + "GetWrite"}, Access: auth.Viewer},
 		{ID: "streamTags", Method: http.MethodGet, Path: "/api/v1/tags/stream", GRPC: []string{
 			api + "SubscribeTagChanges",

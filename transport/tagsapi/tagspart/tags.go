@@ -276,7 +276,7 @@ func (t *Tags) grpc(r grpc.ServiceRegistrar) error {
 	if err != nil {
 		return err
 	}
-	api.Register(server.Methods(r, "GetTagList", "ReadTag", "ReadTags", "WriteTag", "WriteTags", "GetWrite", "SubscribeTagChanges", "StreamTagChanges"))
+	api.Register(server.Methods(r, "GetTagList", "ReadTag", "ReadTags", "WriteTag", "WriteTags", "GetWrite", "ListWrites", "SubscribeTagChanges", "StreamTagChanges"))
 	return nil
 }
 

@@ -513,7 +513,12 @@ type TagWriteItem struct {
 
 // Write defines model for Write.
 type Write struct {
+	// Address Address of the tag when the write was queued. Absent for writes that an earlier version has queued.
+	Address     string    `json:"address,omitempty,omitzero"`
 	CompletedAt time.Time `json:"completedAt,omitempty,omitzero"`
+
+	// DriverID Driver of the tag when the write was queued.
+	DriverID string `json:"driverId,omitempty,omitzero"`
 
 	// Error Why the state is Failed, Unconfirmed or Unknown.
 	Error       string     `json:"error,omitempty,omitzero"`
@@ -534,6 +539,12 @@ type WriteAnswer struct {
 	Success bool   `json:"success"`
 	Write   *Write `json:"write,omitempty,omitzero"`
 	WriteID string `json:"writeId"`
+}
+
+// WriteList defines model for WriteList.
+type WriteList struct {
+	TotalCount int     `json:"totalCount"`
+	Writes     []Write `json:"writes"`
 }
 
 // WriteRequest defines model for WriteRequest.
@@ -681,6 +692,32 @@ type StreamTagsParams struct {
 	AccessToken string  `form:"access_token,omitempty" json:"access_token,omitempty,omitzero"`
 }
 
+// ListWritesParams defines parameters for ListWrites.
+type ListWritesParams struct {
+	// DriverID Exact driver id.
+	DriverID string `form:"driverId,omitempty" json:"driverId,omitempty,omitzero"`
+
+	// TagName Exact name of the tag.
+	TagName string `form:"tagName,omitempty" json:"tagName,omitempty,omitzero"`
+
+	// Address Address of the tag when the write was queued; A to Z in either case. Together with driverId.
+	Address string `form:"address,omitempty" json:"address,omitempty,omitzero"`
+
+	// RequestedBy Exact name of who wrote.
+	RequestedBy string `form:"requestedBy,omitempty" json:"requestedBy,omitempty,omitzero"`
+
+	// State States, separated by commas: writes that have one of them.
+	State []WriteState `form:"state,omitempty" json:"state,omitempty,omitzero"`
+
+	// Start First time of queuing.
+	Start time.Time `form:"start,omitempty" json:"start,omitempty,omitzero"`
+
+	// End Time after the last.
+	End      time.Time `form:"end,omitempty" json:"end,omitempty,omitzero"`
+	Page     *Page     `form:"page,omitempty" json:"page,omitempty"`
+	PageSize *int      `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
 // GetWriteParams defines parameters for GetWrite.
 type GetWriteParams struct {
 	// Wait Seconds to wait for the outcome; when they are over, the state is still Queued.
@@ -726,6 +763,9 @@ type ServerInterface interface {
 	// StreamTags Changes of tags as server-sent events
 	// (GET /api/v1/tags/stream)
 	StreamTags(w http.ResponseWriter, r *http.Request, params StreamTagsParams)
+	// ListWrites List writes with their outcomes, newest first
+	// (GET /api/v1/tags/writes)
+	ListWrites(w http.ResponseWriter, r *http.Request, params ListWritesParams)
 	// GetWrite Read the outcome of a queued write
 	// (GET /api/v1/tags/writes/{writeId})
 	GetWrite(w http.ResponseWriter, r *http.Request, writeID string, params GetWriteParams)
@@ -771,6 +811,12 @@ func (_ Unimplemented) ListTags(w http.ResponseWriter, r *http.Request, params L
 // StreamTags Changes of tags as server-sent events
 // (GET /api/v1/tags/stream)
 func (_ Unimplemented) StreamTags(w http.ResponseWriter, r *http.Request, params StreamTagsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListWrites List writes with their outcomes, newest first
+// (GET /api/v1/tags/writes)
+func (_ Unimplemented) ListWrites(w http.ResponseWriter, r *http.Request, params ListWritesParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1302,6 +1348,143 @@ func (siw *ServerInterfaceWrapper) StreamTags(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// ListWrites operation middleware
+func (siw *ServerInterfaceWrapper) ListWrites(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListWritesParams
+
+	// ------------- Optional query parameter "driverId" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "driverId", r.URL.Query(), &params.DriverID, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "driverId"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "driverId", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "tagName" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tagName", r.URL.Query(), &params.TagName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tagName"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tagName", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "address" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "address", r.URL.Query(), &params.Address, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "address"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "address", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "requestedBy" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "requestedBy", r.URL.Query(), &params.RequestedBy, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "requestedBy"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "requestedBy", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "state" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", false, false, "state", r.URL.Query(), &params.State, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "state"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "state", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "start" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start", r.URL.Query(), &params.Start, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "start"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "start", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "end" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "end", r.URL.Query(), &params.End, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "end"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "end", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "page" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "page", r.URL.Query(), &params.Page, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "page"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "page", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "pageSize" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "pageSize", r.URL.Query(), &params.PageSize, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "pageSize"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "pageSize", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListWrites(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetWrite operation middleware
 func (siw *ServerInterfaceWrapper) GetWrite(w http.ResponseWriter, r *http.Request) {
 
@@ -1614,6 +1797,7 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	handle("GET", "/api/v1/tags/{tag_name}", wrapper.ReadTag)
 	handle("GET", "/api/v1/tags/{tag_name}/history", wrapper.GetTagHistory)
 	handle("GET", "/api/v1/tags/stream", wrapper.StreamTags)
+	handle("GET", "/api/v1/tags/writes", wrapper.ListWrites)
 	handle("GET", "/api/v1/tags/writes/{writeId}", wrapper.GetWrite)
 	handle("POST", "/api/v1/tags:batchRead", wrapper.ReadTags)
 	handle("POST", "/api/v1/tags:batchWrite", wrapper.WriteTags)
@@ -1789,6 +1973,28 @@ func (response StreamTags200TextEventStreamResponse) VisitStreamTagsResponse(w h
 	}
 }
 
+type ListWritesRequestObject struct {
+	Params ListWritesParams
+}
+
+type ListWritesResponseObject interface {
+	VisitListWritesResponse(w http.ResponseWriter) error
+}
+
+type ListWrites200JSONResponse WriteList
+
+func (response ListWrites200JSONResponse) VisitListWritesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetWriteRequestObject struct {
 	WriteID string `json:"writeId"`
 	Params  GetWriteParams
@@ -1940,6 +2146,9 @@ type StrictServerInterface interface {
 	// StreamTags Changes of tags as server-sent events
 	// (GET /api/v1/tags/stream)
 	StreamTags(ctx context.Context, request StreamTagsRequestObject) (StreamTagsResponseObject, error)
+	// ListWrites List writes with their outcomes, newest first
+	// (GET /api/v1/tags/writes)
+	ListWrites(ctx context.Context, request ListWritesRequestObject) (ListWritesResponseObject, error)
 	// GetWrite Read the outcome of a queued write
 	// (GET /api/v1/tags/writes/{writeId})
 	GetWrite(ctx context.Context, request GetWriteRequestObject) (GetWriteResponseObject, error)
@@ -2096,6 +2305,32 @@ func (sh *strictHandler) StreamTags(w http.ResponseWriter, r *http.Request, para
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(StreamTagsResponseObject); ok {
 		if err := validResponse.VisitStreamTagsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListWrites operation middleware
+func (sh *strictHandler) ListWrites(w http.ResponseWriter, r *http.Request, params ListWritesParams) {
+	var request ListWritesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListWrites(ctx, request.(ListWritesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListWrites")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListWritesResponseObject); ok {
+		if err := validResponse.VisitListWritesResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
