@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { AlignedData } from "uplot";
 import { alarms, changed, compare, stateOf } from "./alarmstore";
-import { get, problemText, type Aggregates, type History } from "./api";
+import { get, problemText, type Aggregates, type History, type Write } from "./api";
 import type { Plot } from "./chart";
 import { decimal, decimalsOf, full, numeric, value, when } from "./format";
 import { theme } from "./frame";
@@ -10,7 +10,7 @@ import { may } from "./session";
 import { language, t, word, type Key } from "./strings";
 import { Figure, RangeBar } from "./tags";
 import { frame, readTag, watchSingle, type Row } from "./tagstore";
-import { Icon, Mark, narrowed, QualityMark } from "./ui";
+import { Icon, Mark, narrowed, QualityMark, useRepeat } from "./ui";
 import { WriteDialog } from "./write";
 
 interface Point { at: number; mid: number | null; lo: number | null; hi: number | null; text: string; quality: string }
@@ -164,6 +164,19 @@ function AlarmsOf({ name }: { name: string }) {
   );
 }
 
+/** The last writes of a tag, newest first; nothing without any. */
+function Writes({ r, dialog }: { r: Row; dialog: boolean }) {
+  const [list, setList] = useState<Write[]>([]);
+  useRepeat(() => void get<{ writes: Write[] }>("/api/v1/tags/writes", { tagName: r.name, pageSize: 5 }).then((a) => setList(a.writes), () => undefined), 5000, [r.name, dialog]);
+  if (list.length === 0) return null;
+  return (
+    <table class="plain" aria-label={t("write.recent")}>
+      <thead><tr><th>{t("write.recent")}</th><th class="end">{t("value")}</th><th>{t("username")}</th><th>{t("state")}</th></tr></thead>
+      <tbody>{list.map((w) => <tr key={w.writeId}><td class="figure">{when(w.queuedAt)}</td><td class="end figure">{value(w.value, r)}</td><td>{w.requestedBy}</td><td title={w.error}>{word("write.state", w.state)}</td></tr>)}</tbody>
+    </table>
+  );
+}
+
 function Live({ r }: { r: Row }) {
   void frame.value;
   const ranged = (r.maxValue ?? 0) > (r.minValue ?? 0);
@@ -201,6 +214,7 @@ export function TagDetail({ name }: { name: string }) {
           <Live r={r} />
           <AlarmsOf name={name} />
           <Trend r={r} />
+          {r.accessMode === "ReadWrite" && <Writes r={r} dialog={writing} />}
           <dl>
             <dt>{t("driver")}</dt><dd>{r.driver}</dd>
             <dt>{t("address")}</dt><dd>{r.address}</dd>

@@ -27,6 +27,7 @@ test("an operator's first minutes", async () => {
   await dialog.getByText("Confirmed", { exact: true }).waitFor();
   await dialog.getByText("61.50").first().waitFor(); // the present value follows
   await dialog.getByRole("button", { name: "Close" }).last().click();
+  await page.getByRole("table", { name: "Last writes" }).getByRole("row", { name: /61\.50 admin Confirmed/ }).waitFor();
 
   // What the write raises is acknowledged, with a comment.
   await view(page, "#/tags/sim.running");
