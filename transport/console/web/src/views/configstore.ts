@@ -78,13 +78,20 @@ function replace(key: number, f: (l: Line) => Line | undefined): void {
   lines.value = lines.peek()?.flatMap((l) => (l.key === key ? (f(l) ?? []) : l));
 }
 
-/** Sets a cell; false where the text does not fit. */
-export function setCell(key: number, name: Field, text: string): boolean {
-  const l = lines.peek()?.find((x) => x.key === key);
-  const item = l && withText(l.item, name, text);
-  if (!item) return false;
-  replace(key, (x) => ({ ...x, item }));
-  return true;
+/** A text for a cell. */
+export interface Typed { line: Line; name: Field; text: string }
+
+/** Sets cells, all at once because there may be many, and returns how many texts did not fit. */
+export function setCells(typed: Typed[]): number {
+  const items = new Map<number, Item>();
+  let refused = 0;
+  for (const { line, name, text } of typed) {
+    const item = withText(items.get(line.key) ?? line.item, name, text);
+    if (item) items.set(line.key, item);
+    else refused++;
+  }
+  if (items.size) lines.value = lines.peek()?.map((l) => (items.has(l.key) ? { ...l, item: items.get(l.key)! } : l));
+  return refused;
 }
 
 export const setItem = (key: number, item: Item) => replace(key, (l) => ({ ...l, item }));
@@ -105,7 +112,10 @@ export async function readConfig(discard: boolean): Promise<void> {
     const before = discard ? [] : (lines.peek() ?? []).filter(changed);
     const typed = new Map(before.filter((l) => l.base).map((l) => [l.base!.tagId, l]));
     items.sort((a, b) => (natural(a.tagId) < natural(b.tagId) ? -1 : 1));
-    lines.value = [...before.filter((l) => !l.base), ...items.map((base) => ({ key: keys++, item: base, removed: false, ...typed.get(base.tagId), base }))];
+    const there = new Set(items.map((i) => i.tagId));
+    // What somebody else has removed meanwhile is added again, if it was changed here.
+    const added = before.filter((l) => !l.base || (!l.removed && !there.has(l.base.tagId))).map((l) => ({ ...l, base: undefined }));
+    lines.value = [...added, ...items.map((base) => ({ key: keys++, item: base, removed: false, ...typed.get(base.tagId), base }))];
     failure.value = undefined;
   } catch (err) {
     failure.value = err;

@@ -6,7 +6,7 @@ import { texts } from "../strings";
 import { Grid, Icon, notify, phone, type Column } from "../ui";
 import { CellEditor, ItemDialog, type Then } from "./configcell";
 import { ImportDialog, ReviewDialog } from "./configdiff";
-import { addLine, cellText, changed, changedCell, failure, fields, lines, path, pending, readConfig, setCell, setItem, toggleRemoved, type Line } from "./configstore";
+import { addLine, cellText, changed, changedCell, failure, fields, lines, path, pending, readConfig, setCells, setItem, toggleRemoved, type Line, type Typed } from "./configstore";
 import en from "./configuration.en.json";
 import ko from "./configuration.ko.json";
 
@@ -49,7 +49,7 @@ function useCells(list: Line[], wrap: { current: HTMLElement | null }) {
   const editable = (row: number, column: number) => mine && !!list[row] && !list[row].removed && !(fields[column].name === "tagId" && list[row].base);
   const focus = () => wrap.current?.querySelector<HTMLElement>(".grid")?.focus();
   const text = (l: Line, column: number, s: string) => {
-    const ok = setCell(l.key, fields[column].name, s);
+    const ok = setCells([{ line: l, name: fields[column].name, text: s }]) === 0;
     if (!ok) notify(t("config.noFit", { field: fields[column].name, text: s }), true);
     return ok;
   };
@@ -60,7 +60,8 @@ function useCells(list: Line[], wrap: { current: HTMLElement | null }) {
   const keys = (e: KeyboardEvent) => {
     if (at.editing || phone.value || e.ctrlKey || e.metaKey || e.altKey || !(e.target as HTMLElement).classList.contains("grid")) return;
     const side = e.key === "ArrowLeft" ? -1 : e.key === "ArrowRight" ? 1 : 0;
-    if (side) setAt({ row: Math.max(at.row, 0), column: Math.max(0, Math.min(fields.length - 1, at.column + side)) });
+    if (e.key === "Delete" && e.shiftKey && mine && list[at.row]) toggleRemoved(list[at.row].key);
+    else if (side) setAt({ row: Math.max(at.row, 0), column: Math.max(0, Math.min(fields.length - 1, at.column + side)) });
     else if (!editable(at.row, at.column)) return;
     else if (e.key === "F2") setAt({ ...at, editing: {} });
     else if (e.key === "Delete" || e.key === "Backspace") text(list[at.row], at.column, "");
@@ -73,11 +74,14 @@ function useCells(list: Line[], wrap: { current: HTMLElement | null }) {
     if (at.editing || at.row < 0 || !mine) return;
     e.preventDefault();
     const block = (e.clipboardData?.getData("text/plain") ?? "").replace(/\r?\n$/, "").split(/\r?\n/).map((l) => l.split("\t"));
+    const typed: Typed[] = [];
     let refused = 0;
-    block.forEach((cells, i) => cells.forEach((s, k) => {
+    block.forEach((cells, i) => cells.forEach((text, k) => {
       const row = at.row + i, column = at.column + k;
-      if (column >= fields.length || !editable(row, column) || !setCell(list[row].key, fields[column].name, s)) refused++;
+      if (column < fields.length && editable(row, column)) typed.push({ line: list[row], name: fields[column].name, text });
+      else refused++;
     }));
+    refused += setCells(typed);
     if (refused) notify(t("config.notPasted", { n: count(refused) }), true);
   };
   return { at, setAt, mine, editable, text, end, keys, paste };
