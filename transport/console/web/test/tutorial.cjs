@@ -22,6 +22,9 @@ test("the console of the engine", async () => {
   await picture(page, "tag");
   await view(page, "#/tags/oven.setpoint");
   await page.getByRole("button", { name: "Write value" }).waitFor();
+  await page.getByRole("table", { name: "Last writes" }).getByRole("row", { name: /62\.50? admin Confirmed/ }).waitFor();
+  await view(page, "#/rules");
+  await page.getByRole("row", { name: /oven\.temperature .*High > 80 .*Alarm since/ }).waitFor();
   await view(page, "#/shells");
   await page.locator("main").getByText(/bridge-/).first().waitFor();
   await view(page, "#/alarms");
