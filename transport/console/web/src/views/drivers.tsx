@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { get, getTagged, problemText, type DriverStatus } from "../api";
 import type { components } from "../api.gen";
 import { drivers, DriverState } from "../drivers";
@@ -70,7 +70,7 @@ export default function Drivers() {
   const [expanded, setExpanded] = useState<string>();
   const [types, setTypes] = useState<DriverType[]>();
   const [opened, setOpened] = useState<Opened>();
-  useEffect(() => void get<DriverType[]>("/api/v1/driver-types").then(setTypes, () => undefined), []);
+  useRepeat(() => { if (!types) void get<DriverType[]>("/api/v1/driver-types").then(setTypes, () => undefined); }, 3000, [!types]);
   const list = drivers.data.value;
   const sorted = list ? [...list].sort((a, b) => Number(a.state === "Online") - Number(b.state === "Online") || (natural(a.driverId) < natural(b.driverId) ? -1 : 1)) : [];
   const close = () => setOpened(undefined);
