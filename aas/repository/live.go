@@ -273,13 +273,21 @@ func (s *Service) fillProperties(ctx context.Context, live []liveProperty) error
 		if i >= len(values) || !values[i].Known {
 			continue
 		}
-		if p.Value = nil; !values[i].Empty {
-			if text, ok := inType(p.ValueType, values[i].Value); ok {
-				p.Value = &text
-			}
-		}
+		p.Value = values[i].of(p.ValueType)
 	}
 	return nil
+}
+
+// of returns the value in the lexical form of a type, nil for none or for one that the type cannot hold.
+func (v *LiveValue) of(t aas.DataType) *string {
+	if v.Empty {
+		return nil
+	}
+	text, ok := inType(t, v.Value)
+	if !ok {
+		return nil
+	}
+	return &text
 }
 
 // inType returns a value in the lexical form of a type. A whole number in the form of a fraction, such

@@ -75,6 +75,10 @@ type LiveValue struct {
 	Value string // in the lexical form of an XSD type, such as true, 12, 0.5 or INF
 	Known bool   // false when there is nothing of that name
 	Empty bool   // there is, but it has no value yet
+
+	Quality string    // such as Good; optional, and seen by those who watch values alone
+	Reason  string    // why the quality is not good
+	At      time.Time // when the device or its driver took the value
 }
 
 // LiveQualifier is the type of the qualifier that makes a property live: its value is the name of a

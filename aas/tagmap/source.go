@@ -55,14 +55,73 @@ func (s *Source) Values(_ context.Context, names []string) ([]repository.LiveVal
 		case errors.Is(err, tags.ErrTagNotFound):
 		case err != nil:
 			return nil, err
-		case snapshot.Sample.Value.IsZero():
-			list[i] = repository.LiveValue{Known: true, Empty: true}
 		default:
-			list[i] = repository.LiveValue{Value: snapshot.Sample.Value.String(), Known: true}
+			list[i] = liveValue(&snapshot.Sample)
 		}
 	}
 	return list, nil
 }
+
+func liveValue(s *tags.Sample) repository.LiveValue {
+	v := repository.LiveValue{Known: true, Empty: s.Value.IsZero(), Quality: s.Quality.String(), Reason: s.Reason.String(), At: s.SourceTime.UTC()}
+	if !v.Empty {
+		v.Value = s.Value.String()
+	}
+	return v
+}
+
+// Notify implements [repository.ValueNotifier].
+func (s *Source) Notify(names []string) (repository.ValueNotices, error) {
+	for { // again if a tag was removed meanwhile
+		known := make([]string, 0, len(names))
+		for _, name := range names {
+			if _, err := s.engine.Read(name); !errors.Is(err, tags.ErrTagNotFound) {
+				known = append(known, name)
+			}
+		}
+		if len(known) == 0 {
+			return noNotices{}, nil
+		}
+		sub, err := s.engine.Subscribe(tags.SubscribeOptions{Names: known})
+		if err == nil {
+			return notices{sub}, nil
+		}
+		if !errors.Is(err, tags.ErrTagNotFound) {
+			return nil, err
+		}
+	}
+}
+
+// notices are the changes of tags.
+type notices struct{ sub *tags.Subscription }
+
+// Next implements [repository.ValueNotices].
+func (n notices) Next(ctx context.Context) ([]string, error) {
+	changes, err := n.sub.Next(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(changes))
+	for i := range changes {
+		names[i] = changes[i].Tag.Name
+	}
+	return names, nil
+}
+
+// Close implements [repository.ValueNotices].
+func (n notices) Close() { n.sub.Close() }
+
+// noNotices are those of no tag.
+type noNotices struct{}
+
+// Next implements [repository.ValueNotices].
+func (noNotices) Next(ctx context.Context) ([]string, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Close implements [repository.ValueNotices].
+func (noNotices) Close() {}
 
 // Write writes a tag and waits for the outcome. Its errors are those of [tags.Engine.Write] and
 // [ErrWriteFailed]; [tags.ErrUncertain] is among the causes when the device may have taken the value.

@@ -2588,6 +2588,27 @@ type Key = aas.Key
 // LangString defines model for LangString.
 type LangString = aas.LangString
 
+// LiveProperty defines model for LiveProperty.
+type LiveProperty struct {
+	// Path The idShortPath of the Property.
+	//
+	// Example: motor.speed
+	Path    string  `json:"path"`
+	Quality Quality `json:"quality,omitempty,omitzero"`
+
+	// QualityReason Why the quality is not Good.
+	QualityReason string `json:"qualityReason,omitempty,omitzero"`
+
+	// TagName The tag of which the Property has its value.
+	TagName string `json:"tagName"`
+
+	// Timestamp When the device or driver took the value.
+	Timestamp time.Time `json:"timestamp,omitempty,omitzero"`
+
+	// Value In the lexical form of the Property's valueType; absent for none.
+	Value *string `json:"value,omitempty"`
+}
+
 // LoginRequest defines model for LoginRequest.
 type LoginRequest struct {
 	Password string `json:"password"`
@@ -3099,6 +3120,18 @@ type SubmodelList struct {
 
 // SubmodelUpdate A submodel whose id may be left out; else it is that of the path.
 type SubmodelUpdate = aas.Submodel
+
+// SubmodelValues defines model for SubmodelValues.
+type SubmodelValues struct {
+	// Complete Whether there is every live Property; else only those that changed.
+	Complete bool `json:"complete"`
+
+	// Etag The ETag of the submodel. If it differs from the one before, read the submodel again.
+	//
+	// Example: "3"
+	Etag   string         `json:"etag"`
+	Values []LiveProperty `json:"values"`
+}
 
 // Success defines model for Success.
 type Success struct {
@@ -4300,6 +4333,13 @@ type UpdateSubmodelParams struct {
 type SetElementValueParams struct {
 	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// StreamSubmodelValuesParams defines parameters for StreamSubmodelValues.
+type StreamSubmodelValuesParams struct {
+	// ThrottleMs Shortest time between two events; 0 for none.
+	ThrottleMs  *int   `form:"throttleMs,omitempty" json:"throttleMs,omitempty"`
+	AccessToken string `form:"access_token,omitempty" json:"access_token,omitempty,omitzero"`
 }
 
 // RemoveTagTemplateParams defines parameters for RemoveTagTemplate.
@@ -6045,6 +6085,17 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
 	SetElementValue(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StreamSubmodelValues Live values of a submodel as server-sent events
+	//
+	// The first event has every live Property, outside of the throttle. Each later event `change` has as data a
+	// SubmodelValues object with the Properties whose value or quality changed since the event before, newest value only.
+	// If the submodel was changed, within 2 s an event with a new `etag` has every live Property again; if it was
+	// removed, the stream ends. A comment line is sent every 15 s so that a dead connection shows. The stream ends when the
+	// token expires. A browser's EventSource, which cannot set a header, may send the token in `access_token`.
+	//
+	// Corresponds with GET /api/v1/submodels/{id}/values/stream (the `StreamSubmodelValues` operationId).
+	StreamSubmodelValues(ctx context.Context, id AASID, params *StreamSubmodelValuesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTagTemplates List templates of tags by id
 	//
@@ -9589,6 +9640,27 @@ func (c *Client) SetElementValueWithBody(ctx context.Context, id AASID, idShortP
 // Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
 func (c *Client) SetElementValue(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSetElementValueRequest(c.Server, id, idShortPath, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StreamSubmodelValues Live values of a submodel as server-sent events
+//
+// The first event has every live Property, outside of the throttle. Each later event `change` has as data a
+// SubmodelValues object with the Properties whose value or quality changed since the event before, newest value only.
+// If the submodel was changed, within 2 s an event with a new `etag` has every live Property again; if it was
+// removed, the stream ends. A comment line is sent every 15 s so that a dead connection shows. The stream ends when the
+// token expires. A browser's EventSource, which cannot set a header, may send the token in `access_token`.
+//
+// Corresponds with GET /api/v1/submodels/{id}/values/stream (the `StreamSubmodelValues` operationId).
+func (c *Client) StreamSubmodelValues(ctx context.Context, id AASID, params *StreamSubmodelValuesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamSubmodelValuesRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -17688,6 +17760,75 @@ func NewSetElementValueRequestWithBody(server string, id AASID, idShortPath stri
 	return req, nil
 }
 
+// NewStreamSubmodelValuesRequest constructs an http.Request for the StreamSubmodelValues method
+func NewStreamSubmodelValuesRequest(server string, id AASID, params *StreamSubmodelValuesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/submodels/%s/values/stream", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.ThrottleMs != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "throttleMs", *params.ThrottleMs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "access_token", params.AccessToken, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListTagTemplatesRequest constructs an http.Request for the ListTagTemplates method
 func NewListTagTemplatesRequest(server string) (*http.Request, error) {
 	var err error
@@ -20972,6 +21113,19 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value (the `SetElementValue` operationId).
 	SetElementValueWithResponse(ctx context.Context, id AASID, idShortPath string, params *SetElementValueParams, body SetElementValueJSONRequestBody, reqEditors ...RequestEditorFn) (*SetElementValueResponse, error)
+
+	// StreamSubmodelValuesWithResponse Live values of a submodel as server-sent events
+	//
+	// The first event has every live Property, outside of the throttle. Each later event `change` has as data a
+	// SubmodelValues object with the Properties whose value or quality changed since the event before, newest value only.
+	// If the submodel was changed, within 2 s an event with a new `etag` has every live Property again; if it was
+	// removed, the stream ends. A comment line is sent every 15 s so that a dead connection shows. The stream ends when the
+	// token expires. A browser's EventSource, which cannot set a header, may send the token in `access_token`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/submodels/{id}/values/stream (the `StreamSubmodelValues` operationId).
+	StreamSubmodelValuesWithResponse(ctx context.Context, id AASID, params *StreamSubmodelValuesParams, reqEditors ...RequestEditorFn) (*StreamSubmodelValuesResponse, error)
 
 	// ListTagTemplatesWithResponse List templates of tags by id
 	//
@@ -35127,6 +35281,89 @@ func (r SetElementValueResponse) ContentType() string {
 	return ""
 }
 
+type StreamSubmodelValuesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *AASError
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *AASError
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *AASError
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *AASError
+	// JSON429 the response for an HTTP 429 `application/json` response
+	JSON429 *AASError
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *AASError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *AASError
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r StreamSubmodelValuesResponse) GetJSON400() *AASError {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r StreamSubmodelValuesResponse) GetJSON401() *AASError {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r StreamSubmodelValuesResponse) GetJSON403() *AASError {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r StreamSubmodelValuesResponse) GetJSON404() *AASError {
+	return r.JSON404
+}
+
+// GetJSON429 returns the response for an HTTP 429 `application/json` response
+func (r StreamSubmodelValuesResponse) GetJSON429() *AASError {
+	return r.JSON429
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r StreamSubmodelValuesResponse) GetJSON500() *AASError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r StreamSubmodelValuesResponse) GetJSON503() *AASError {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamSubmodelValuesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamSubmodelValuesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamSubmodelValuesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamSubmodelValuesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListTagTemplatesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -40542,6 +40779,25 @@ func (c *ClientWithResponses) SetElementValueWithResponse(ctx context.Context, i
 		return nil, err
 	}
 	return ParseSetElementValueResponse(rsp)
+}
+
+// StreamSubmodelValuesWithResponse Live values of a submodel as server-sent events
+//
+// The first event has every live Property, outside of the throttle. Each later event `change` has as data a
+// SubmodelValues object with the Properties whose value or quality changed since the event before, newest value only.
+// If the submodel was changed, within 2 s an event with a new `etag` has every live Property again; if it was
+// removed, the stream ends. A comment line is sent every 15 s so that a dead connection shows. The stream ends when the
+// token expires. A browser's EventSource, which cannot set a header, may send the token in `access_token`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/submodels/{id}/values/stream (the `StreamSubmodelValues` operationId).
+func (c *ClientWithResponses) StreamSubmodelValuesWithResponse(ctx context.Context, id AASID, params *StreamSubmodelValuesParams, reqEditors ...RequestEditorFn) (*StreamSubmodelValuesResponse, error) {
+	rsp, err := c.StreamSubmodelValues(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamSubmodelValuesResponse(rsp)
 }
 
 // ListTagTemplatesWithResponse List templates of tags by id
@@ -52979,6 +53235,74 @@ func ParseSetElementValueResponse(rsp *http.Response) (*SetElementValueResponse,
 			headers.ETag = value
 		}
 		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStreamSubmodelValuesResponse parses an HTTP response from a StreamSubmodelValuesWithResponse call
+func ParseStreamSubmodelValuesResponse(rsp *http.Response) (*StreamSubmodelValuesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamSubmodelValuesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest AASError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	return response, nil

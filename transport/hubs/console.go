@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
@@ -36,10 +37,16 @@ var (
 	ErrStopping       = fault.New(fault.Unavailable, "UNAVAILABLE", "the server is stopping")
 )
 
+// LiveSubmodels are the submodels. A [repository.Service] is one.
+type LiveSubmodels interface {
+	WatchValues(ctx context.Context, id string, o repository.WatchOptions) (*repository.ValueWatch, error)
+}
+
 // Console serves the methods of the hub /hubs/console, by which each client chooses what it is sent. Make it with [NewConsole].
 type Console struct {
-	tags LiveTags
-	feed *alarmFeed
+	tags      LiveTags
+	submodels LiveSubmodels // nil for none
+	feed      *alarmFeed
 
 	mu       sync.Mutex
 	stopped  bool
@@ -51,6 +58,14 @@ type Console struct {
 type session struct {
 	endTags context.CancelFunc // nil while there are none
 	tagsEnd chan struct{}      // closed when nothing of them is sent any more
+
+	submodels map[string]*sending // by id
+}
+
+// sending is what a client is sent until it is ended.
+type sending struct {
+	cancel context.CancelFunc
+	ended  chan struct{} // closed when nothing of it is sent any more
 }
 
 const (
@@ -62,7 +77,8 @@ const (
 
 // ConsoleOptions configure a [Console]. The zero value works.
 type ConsoleOptions struct {
-	Logger *slog.Logger // default: discards
+	Submodels LiveSubmodels // default: none, and the method Submodel fails
+	Logger    *slog.Logger  // default: discards
 }
 
 // NewConsole returns a Console. Its Run must be called.
@@ -76,7 +92,7 @@ func NewConsole(live LiveTags, journal ConsoleJournal, o ConsoleOptions) (*Conso
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Console{tags: live, feed: newAlarmFeed(journal, o.Logger), sessions: make(map[*signalr.Client]*session)}, nil
+	return &Console{tags: live, submodels: o.Submodels, feed: newAlarmFeed(journal, o.Logger), sessions: make(map[*signalr.Client]*session)}, nil
 }
 
 // Methods returns the methods that clients invoke.
@@ -84,11 +100,15 @@ func NewConsole(live LiveTags, journal ConsoleJournal, o ConsoleOptions) (*Conso
 //   - Tags(names, throttleMs) replaces the tags whose values the client is sent, and returns {"unknown": [names]}. The client gets "tags"
 //     with an array of {"name", "value", "quality", "qualityReason", "timestamp"}: first the current values, then for each tag only the
 //     newest one, at most once in throttleMs, 50..3,600,000. There are at most [MaxConsoleTags] names; none ends it.
+//   - Submodel(id, throttleMs) sends the client the live values of a submodel too, 0 ends it. The client gets "submodel" with {"id",
+//     "complete", "values": [{"path", "tagName", "value", "quality", "qualityReason", "timestamp"}]}: first all live Properties, then those
+//     that changed, at most once in throttleMs, 50..3,600,000. If the submodel was changed, all come again; if it was removed, "removed"
+//     is true, and nothing more comes. There are at most [MaxConsoleSubmodels]. It fails if there is no such submodel.
 //   - Alarms(since) sends the client what happens to alarms behind a position, "" for the present, and returns {"position"}. The client
 //     gets "alarms" with {"position", "items": [{"position", "kind", "at", "by", "comment", "code", "until", "alarm"}]}. If the position is
 //     gone, it fails with [ErrPositionGone].
 func (c *Console) Methods() map[string]signalr.Method {
-	return map[string]signalr.Method{"Tags": c.chooseTags, "Alarms": c.followAlarms}
+	return map[string]signalr.Method{"Tags": c.chooseTags, "Submodel": c.chooseSubmodel, "Alarms": c.followAlarms}
 }
 
 // Run sends until ctx ends. It must be called once.
@@ -99,6 +119,9 @@ func (c *Console) Run(ctx context.Context) {
 	for _, s := range c.sessions {
 		if s.endTags != nil {
 			s.endTags()
+		}
+		for _, one := range s.submodels {
+			one.cancel()
 		}
 	}
 	c.mu.Unlock()

@@ -16,6 +16,8 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/aas/repository"
+	"github.com/otkit/otkit/aas/tagmap"
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/passive"
@@ -31,6 +33,8 @@ type room struct {
 	driver *passive.Driver
 	hub    *signalr.Hub
 	url    string
+
+	submodels *repository.Service
 }
 
 // smallPipes lets little wait between both ends of a connection.
@@ -56,7 +60,11 @@ func newRoom(t testing.TB, store alarms.Store, o alarms.Options) *room {
 	require.NoError(t, err)
 	require.NoError(t, r.tags.AddDriver("tank", r.driver, tags.DriverOptions{Type: passive.TypeName, Tags: []tags.Tag{
 		{Name: "tank.level", Address: "level", DataType: tags.Float}, {Name: "tank.flow", Address: "flow", DataType: tags.Float}}}))
-	console, err := hubs.NewConsole(r.tags, r.alarms, hubs.ConsoleOptions{})
+	values, err := tagmap.NewSource(r.tags, tagmap.SourceOptions{})
+	require.NoError(t, err)
+	r.submodels, err = repository.New(repository.NewMemory(), repository.Options{Values: values})
+	require.NoError(t, err)
+	console, err := hubs.NewConsole(r.tags, r.alarms, hubs.ConsoleOptions{Submodels: r.submodels})
 	require.NoError(t, err)
 	r.hub, err = signalr.New(signalr.Options{Methods: console.Methods(), MaxMessageBytes: hubs.ConsoleMessageBytes, InvocationRate: 1000})
 	require.NoError(t, err)

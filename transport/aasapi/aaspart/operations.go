@@ -36,6 +36,7 @@ func Operations() []auth.Operation {
 		{ID: "getSubmodel", Method: http.MethodGet, Path: submodels + "/{id}", GRPC: []string{repository + "GetSubmodel"}, Access: auth.Viewer},
 		{ID: "updateSubmodel", Method: http.MethodPut, Path: submodels + "/{id}", Access: auth.Admin},
 		{ID: "deleteSubmodel", Method: http.MethodDelete, Path: submodels + "/{id}", Access: auth.Admin},
+		{ID: "streamSubmodelValues", Method: http.MethodGet, Path: submodels + "/{id}/values/stream", Access: auth.Viewer, QueryToken: true, Stream: true, Gzip: true},
 		{ID: "getElementValue", Method: http.MethodGet, Path: value, Access: auth.Viewer},
 		{ID: "setElementValue", Method: http.MethodPut, Path: value, Access: auth.Admin},
 	}

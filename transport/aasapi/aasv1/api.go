@@ -39,7 +39,7 @@ func New(service *repository.Service, o Options) (*API, error) {
 
 // Mount registers the routes.
 func (a *API) Mount(r chi.Router) {
-	server := gen.NewStrictHandlerWithOptions(a.handlers, nil,
+	server := gen.NewStrictHandlerWithOptions(a.handlers, []gen.StrictMiddlewareFunc{withMethod},
 		gen.StrictHTTPServerOptions{RequestErrorHandlerFunc: restapi.DecodeError, ResponseErrorHandlerFunc: restapi.Error})
 	gen.HandlerWithOptions(server, gen.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: restapi.ParameterError,
 		Middlewares: []gen.MiddlewareFunc{a.body}})

@@ -81,7 +81,11 @@ func (h *Hubs) open(a *alarmspart.Alarms, al *alertingpart.Alerting) (err error)
 	if h.demo, err = signalr.New(options); err != nil {
 		return err
 	}
-	if h.console, err = hubs.NewConsole(h.tags.Engine(), a.Service(), hubs.ConsoleOptions{Logger: o.Logger}); err != nil {
+	console := hubs.ConsoleOptions{Logger: o.Logger}
+	if h.aas != nil {
+		console.Submodels = h.aas.Service()
+	}
+	if h.console, err = hubs.NewConsole(h.tags.Engine(), a.Service(), console); err != nil {
 		return err
 	}
 	options.Methods, options.MaxMessageBytes = h.console.Methods(), hubs.ConsoleMessageBytes

@@ -10,7 +10,7 @@ if (options.token) http.accessTokenFactory = () => options.token;
 const builder = new signalr.HubConnectionBuilder();
 if (options.protocol === "messagepack") builder.withHubProtocol(new (require("@microsoft/signalr-protocol-msgpack").MessagePackHubProtocol)());
 const hub = builder.withUrl(options.url, http).configureLogging(signalr.LogLevel.None).build();
-for (const name of ["ReceiveAlarm", "OnAlarmRaised", "OnAlarmChanged", "OnIngestionStats", "OnEquipmentRegistered", "tags", "alarms"]) {
+for (const name of ["ReceiveAlarm", "OnAlarmRaised", "OnAlarmChanged", "OnIngestionStats", "OnEquipmentRegistered", "tags", "alarms", "submodel"]) {
   hub.on(name, (...args) => say(name, args));
 }
 hub.onclose(() => say("closed"));

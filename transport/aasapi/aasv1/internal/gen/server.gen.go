@@ -9,12 +9,35 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/oapi-codegen/runtime"
 	"github.com/otkit/otkit/aas"
 )
+
+// Defines values for Quality.
+const (
+	Bad       Quality = "Bad"
+	Good      Quality = "Good"
+	Uncertain Quality = "Uncertain"
+)
+
+// Valid indicates whether the value is a known member of the Quality enum.
+func (e Quality) Valid() bool {
+	switch e {
+	case Bad:
+		return true
+	case Good:
+		return true
+	case Uncertain:
+		return true
+	default:
+		return false
+	}
+}
 
 // Defines values for ListShellsParamsAssetKind.
 const (
@@ -96,8 +119,32 @@ type Key = aas.Key
 // LangString defines model for LangString.
 type LangString = aas.LangString
 
+// LiveProperty defines model for LiveProperty.
+type LiveProperty struct {
+	// Path The idShortPath of the Property.
+	//
+	// Example: motor.speed
+	Path    string  `json:"path"`
+	Quality Quality `json:"quality,omitempty,omitzero"`
+
+	// QualityReason Why the quality is not Good.
+	QualityReason string `json:"qualityReason,omitempty,omitzero"`
+
+	// TagName The tag of which the Property has its value.
+	TagName string `json:"tagName"`
+
+	// Timestamp When the device or driver took the value.
+	Timestamp time.Time `json:"timestamp,omitempty,omitzero"`
+
+	// Value In the lexical form of the Property's valueType; absent for none.
+	Value *string `json:"value,omitempty"`
+}
+
 // ProvidedSubmodel What a submodel provider adds, such as NetworkCompliance.
 type ProvidedSubmodel = json.RawMessage
+
+// Quality defines model for Quality.
+type Quality string
 
 // Reference defines model for Reference.
 type Reference = aas.Reference
@@ -151,6 +198,18 @@ type SubmodelList struct {
 
 // SubmodelUpdate A submodel whose id may be left out; else it is that of the path.
 type SubmodelUpdate = aas.Submodel
+
+// SubmodelValues defines model for SubmodelValues.
+type SubmodelValues struct {
+	// Complete Whether there is every live Property; else only those that changed.
+	Complete bool `json:"complete"`
+
+	// Etag The ETag of the submodel. If it differs from the one before, read the submodel again.
+	//
+	// Example: "3"
+	Etag   string         `json:"etag"`
+	Values []LiveProperty `json:"values"`
+}
 
 // AASID defines model for AASID.
 type AASID = string
@@ -266,6 +325,13 @@ type SetElementValueParams struct {
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
+// StreamSubmodelValuesParams defines parameters for StreamSubmodelValues.
+type StreamSubmodelValuesParams struct {
+	// ThrottleMs Shortest time between two events; 0 for none.
+	ThrottleMs  *int   `form:"throttleMs,omitempty" json:"throttleMs,omitempty"`
+	AccessToken string `form:"access_token,omitempty" json:"access_token,omitempty,omitzero"`
+}
+
 // CreateShellJSONRequestBody defines body for CreateShell for application/json ContentType.
 type CreateShellJSONRequestBody = Shell
 
@@ -349,6 +415,9 @@ type ServerInterface interface {
 	// SetElementValue Set the value of one element; a live element's goes to its tag
 	// (PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value)
 	SetElementValue(w http.ResponseWriter, r *http.Request, id AASID, idShortPath string, params SetElementValueParams)
+	// StreamSubmodelValues Live values of a submodel as server-sent events
+	// (GET /api/v1/submodels/{id}/values/stream)
+	StreamSubmodelValues(w http.ResponseWriter, r *http.Request, id AASID, params StreamSubmodelValuesParams)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -472,6 +541,12 @@ func (_ Unimplemented) GetElementValue(w http.ResponseWriter, r *http.Request, i
 // SetElementValue Set the value of one element; a live element's goes to its tag
 // (PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value)
 func (_ Unimplemented) SetElementValue(w http.ResponseWriter, r *http.Request, id AASID, idShortPath string, params SetElementValueParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// StreamSubmodelValues Live values of a submodel as server-sent events
+// (GET /api/v1/submodels/{id}/values/stream)
+func (_ Unimplemented) StreamSubmodelValues(w http.ResponseWriter, r *http.Request, id AASID, params StreamSubmodelValuesParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1358,6 +1433,61 @@ func (siw *ServerInterfaceWrapper) SetElementValue(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
+// StreamSubmodelValues operation middleware
+func (siw *ServerInterfaceWrapper) StreamSubmodelValues(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id AASID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamSubmodelValuesParams
+
+	// ------------- Optional query parameter "throttleMs" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "throttleMs", r.URL.Query(), &params.ThrottleMs, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "throttleMs"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "throttleMs", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "access_token" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "access_token", r.URL.Query(), &params.AccessToken, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "access_token"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "access_token", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamSubmodelValues(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -1468,6 +1598,7 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 	handle("PUT", "/api/v1/submodels/{id}", wrapper.UpdateSubmodel)
 	handle("GET", "/api/v1/submodels/{id}/submodel-elements/{idShortPath}/value", wrapper.GetElementValue)
 	handle("PUT", "/api/v1/submodels/{id}/submodel-elements/{idShortPath}/value", wrapper.SetElementValue)
+	handle("GET", "/api/v1/submodels/{id}/values/stream", wrapper.StreamSubmodelValues)
 
 }
 
@@ -2038,6 +2169,58 @@ func (response SetElementValue204Response) VisitSetElementValueResponse(w http.R
 	return nil
 }
 
+type StreamSubmodelValuesRequestObject struct {
+	ID     AASID `json:"id"`
+	Params StreamSubmodelValuesParams
+}
+
+type StreamSubmodelValuesResponseObject interface {
+	VisitStreamSubmodelValuesResponse(w http.ResponseWriter) error
+}
+
+type StreamSubmodelValues200TextEventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamSubmodelValues200TextEventStreamResponse) VisitStreamSubmodelValuesResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListShells List shells by id
@@ -2100,6 +2283,9 @@ type StrictServerInterface interface {
 	// SetElementValue Set the value of one element; a live element's goes to its tag
 	// (PUT /api/v1/submodels/{id}/submodel-elements/{idShortPath}/value)
 	SetElementValue(ctx context.Context, request SetElementValueRequestObject) (SetElementValueResponseObject, error)
+	// StreamSubmodelValues Live values of a submodel as server-sent events
+	// (GET /api/v1/submodels/{id}/values/stream)
+	StreamSubmodelValues(ctx context.Context, request StreamSubmodelValuesRequestObject) (StreamSubmodelValuesResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -2709,6 +2895,33 @@ func (sh *strictHandler) SetElementValue(w http.ResponseWriter, r *http.Request,
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(SetElementValueResponseObject); ok {
 		if err := validResponse.VisitSetElementValueResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StreamSubmodelValues operation middleware
+func (sh *strictHandler) StreamSubmodelValues(w http.ResponseWriter, r *http.Request, id AASID, params StreamSubmodelValuesParams) {
+	var request StreamSubmodelValuesRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamSubmodelValues(ctx, request.(StreamSubmodelValuesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamSubmodelValues")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StreamSubmodelValuesResponseObject); ok {
+		if err := validResponse.VisitStreamSubmodelValuesResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
