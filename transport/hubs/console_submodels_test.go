@@ -133,4 +133,3 @@ func TestAConsoleGetsALargeSubmodelInParts(t *testing.T) {
 	}
 	require.Equal(t, []int{500, 500, 200}, sizes)
 }
-

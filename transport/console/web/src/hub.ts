@@ -19,6 +19,23 @@ export interface Transition {
   alarm: Alarm | null;
 }
 
+/** A Property that has the value of a tag. */
+export interface LiveProperty {
+  path: string;
+  tagName: string;
+  value?: string;
+  quality?: Quality;
+  qualityReason?: string;
+  timestamp?: string;
+}
+/** Live values of a submodel: all, or those that changed. */
+export interface SubmodelValues {
+  id: string;
+  complete: boolean;
+  removed?: boolean;
+  values: LiveProperty[];
+}
+
 /** How the link of live values is doing. */
 export const link = signal<"connecting" | "live" | "lost">("connecting");
 
@@ -29,6 +46,8 @@ let throttle = 500;
 const connected = new Set<() => void>();
 let onTags: (updates: TagUpdate[]) => void = () => {};
 let onAlarms: (batch: { position: string; items: Transition[] }) => void = () => {};
+
+const submodels = new Map<string, (v: SubmodelValues) => void>();
 
 export const handleTags = (f: typeof onTags) => void (onTags = f);
 export const handleAlarms = (f: typeof onAlarms) => void (onAlarms = f);
@@ -45,6 +64,22 @@ export function watch(tags: string[], throttleMs: number): void {
   names = tags;
   throttle = throttleMs;
   if (connection && link.peek() === "live") connection.invoke("Tags", names, throttle).catch(() => undefined);
+}
+
+/** Calls f with the live values of a submodel, and failed with the code of an error; returns what ends it. */
+export function followSubmodel(id: string, f: (v: SubmodelValues) => void, failed: (code: string) => void): () => void {
+  submodels.set(id, f);
+  const invoke = (throttleMs: number): void => void connection?.invoke("Submodel", id, throttleMs).catch((err) => {
+    const code = /([A-Z]+(?:_[A-Z]+)+): /.exec(String(err))?.[1]; // none if the connection was lost: it is asked for again
+    if (code === "HUB_TOO_MANY_INVOCATIONS") setTimeout(() => (!throttleMs || submodels.get(id) === f) && invoke(throttleMs), 1000);
+    else if (code && throttleMs) failed(code);
+  });
+  const stop = onLink(() => invoke(500));
+  return () => {
+    stop();
+    submodels.delete(id);
+    if (link.peek() === "live") invoke(0);
+  };
 }
 
 export async function alarmsSince(position: string): Promise<string> {
@@ -68,6 +103,7 @@ export async function runHub(): Promise<void> {
     c.serverTimeoutInMilliseconds = 35_000;
     c.on("tags", (u: TagUpdate[]) => onTags(u));
     c.on("alarms", (b: { position: string; items: Transition[] }) => onAlarms(b));
+    c.on("submodel", (v: SubmodelValues) => submodels.get(v.id)?.(v));
     const closed = new Promise<void>((done) => c.onclose(() => done()));
     try {
       await c.start();

@@ -1,5 +1,5 @@
 const fs = require("node:fs");
-const { test, assert, open, signIn, view, changes, findings } = require("./browser.cjs");
+const { test, assert, base, user, password, open, signIn, view, changes, findings } = require("./browser.cjs");
 
 test("a shell is downloaded, changed and uploaded again", async () => {
   const { context, done } = await open();
@@ -8,12 +8,25 @@ test("a shell is downloaded, changed and uploaded again", async () => {
   await page.getByRole("link", { name: "Shells" }).click();
   await page.getByRole("link", { name: "PumpP102" }).click();
   const detail = page.getByRole("complementary", { name: "PumpP102" });
-  await changes(detail.getByRole("listitem").filter({ hasText: "Tag sim.pressure" }).last().locator(".figure"), "the live pressure");
+  const pressure = detail.getByRole("listitem").filter({ hasText: "Tag sim.pressure" }).last().locator(".figure");
+  await changes(pressure, "the live pressure");
+  const asked = [];
+  page.on("request", (r) => { if (/submodel-elements/.test(r.url())) asked.push(r.url()); });
+  for (let i = 0; i < 4; i++) await changes(pressure, "the live pressure");
+  assert.deepEqual(asked, [], "live values come without being asked for");
+  await pressure.and(page.locator(".qGood")).waitFor();
 
   // Uploaded as JSON under another id, the shell is seen beside the old one.
   let loading = page.waitForEvent("download");
   await detail.getByRole("button", { name: "JSON" }).click();
   const text = fs.readFileSync(await (await loading).path(), "utf8");
+
+  // What is added to a submodel that is open is seen in it.
+  const of = JSON.parse(text).submodels.find((m) => m.idShort === "OperationalData");
+  const post = async (path, body, token) => (await fetch(base + path, { method: "POST", headers: { "Content-Type": "application/json", Authorization: token }, body: JSON.stringify(body) })).json();
+  const { accessToken } = await post("/api/v1/auth/login", { username: user, password });
+  await post(`/api/v3.1/submodels/${Buffer.from(of.id).toString("base64url")}/submodel-elements`, { modelType: "Property", idShort: "Added", valueType: "xs:string", value: "new here" }, `Bearer ${accessToken}`);
+  await detail.getByText("new here").waitFor();
   const copied = text.replaceAll("PumpP102", "PumpP902");
   assert.notEqual(copied, text);
   await page.getByRole("button", { name: "Upload" }).click();

@@ -58,8 +58,6 @@ export function children(e: Element): Element[] {
 /** The tag that a Property has its value from. */
 export const tagOf = (e: Element): string | undefined => e.qualifiers?.find((q) => q.type === "tag")?.value;
 
-export const live = (list: Element[]): boolean => list.some((e) => tagOf(e) !== undefined || live(children(e)));
-
 /** Shells page by page; with a text only those of which it is the id, the short id or the global asset id. */
 export async function shells(text: string, cursor: string | undefined, signal: AbortSignal): Promise<Page<Shell>> {
   if (!text) return get<Page<Shell>>(`${api}/shells`, { limit: 100, cursor }, signal);

@@ -1,10 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { answer, download, problemText, query } from "../api";
+import { answer, download, Problem, problemText, query } from "../api";
 import { decimal } from "../format";
+import { followSubmodel, link, type LiveProperty } from "../hub";
 import { href } from "../route";
 import { language, texts, word } from "../strings";
-import { notify, useRepeat } from "../ui";
-import { api, children, encoded, inLanguage, last, live, tagOf, type Element, type Page, type Reference, type Text } from "./aas";
+import { notify, QualityMark } from "../ui";
+import { api, children, encoded, inLanguage, last, tagOf, type Element, type Page, type Reference, type Text } from "./aas";
 import en from "./elements.en.json";
 import ko from "./elements.ko.json";
 
@@ -33,13 +34,19 @@ function shown(e: Element): string {
   }
 }
 
-function ElementNode({ e, path, submodel }: { e: Element; path: string; submodel: string }) {
+/** Live values by path. */
+type Values = Map<string, LiveProperty>;
+
+function ElementNode({ e, path, submodel, values }: { e: Element; path: string; submodel: string; values: Values }) {
   const [open, setOpen] = useState(false);
   const [most, setMost] = useState(portion);
   const list = children(e);
   const about = e.embeddedDataSpecifications?.[0]?.dataSpecificationContent;
   const name = inLanguage(e.displayName, language.value) || e.idShort || path.slice(path.lastIndexOf("["));
   const tag = tagOf(e);
+  const live = values.get(path), q = live?.quality ?? "Good";
+  const text = shown(live ? { ...e, value: live.value } : e);
+  const reason = q === "Good" ? undefined : `${word("quality", q)} · ${word("reason", live?.qualityReason ?? "")}`;
   const save = () => void download(`${api}/submodels/${encoded(submodel)}/submodel-elements/${encodeURIComponent(path)}/attachment`, String(e.value).split("/").pop() || name).catch((err) => notify(problemText(err), true));
   return (
     <li>
@@ -47,15 +54,16 @@ function ElementNode({ e, path, submodel }: { e: Element; path: string; submodel
         {list.length > 0 ? (
           <button type="button" class="expand" aria-expanded={open} onClick={() => setOpen(!open)}>{name}</button>
         ) : <span class="leaf" title={inLanguage(e.description, language.value) || undefined}>{name}</span>}
-        <span class="figure">
-          {e.modelType === "File" && e.value ? <button type="button" class="link-like" onClick={save}>{shown(e)}</button> : shown(e)}
+        <span>
+          {e.modelType === "File" && e.value ? <button type="button" class="link-like" onClick={save}>{text}</button> : <span class={`figure q${q}${live && link.value === "lost" ? " stale" : ""}`}>{text}</span>}
           {about?.unit && <span class="unit"> {about.unit}</span>}
+          {reason && <span class={`q q${q}`}> <QualityMark quality={q} />{reason}</span>}
         </span>
         <small title={last(e.semanticId) || undefined}>{tag ? <a href={href("tags", tag)}>{t("elements.tag", { tag })}</a> : word("elements.type", e.modelType)}</small>
       </div>
       {open && (
         <ul>
-          {list.slice(0, most).map((c, i) => <ElementNode key={c.idShort ?? i} e={c} path={e.modelType === "SubmodelElementList" ? `${path}[${i}]` : `${path}.${c.idShort}`} submodel={submodel} />)}
+          {list.slice(0, most).map((c, i) => <ElementNode key={c.idShort ?? i} e={c} path={e.modelType === "SubmodelElementList" ? `${path}[${i}]` : `${path}.${c.idShort}`} submodel={submodel} values={values} />)}
           {list.length > most && <li><button type="button" onClick={() => setMost(most + 200)}>{t("elements.more", { n: list.length - most })}</button></li>}
         </ul>
       )}
@@ -63,12 +71,13 @@ function ElementNode({ e, path, submodel }: { e: Element; path: string; submodel
   );
 }
 
-/** A submodel, whose elements are read when it is opened, and again and again while one of them is live. */
+/** A submodel, whose elements are read when it is opened and when it was changed; live values come as they change. */
 function Submodel({ id, opened }: { id: string; opened: boolean }) {
   const [open, setOpen] = useState(opened);
   const [name, setName] = useState("");
   const [list, setList] = useState<Element[]>();
   const [error, setError] = useState<unknown>();
+  const [values, setValues] = useState<Values>(new Map());
   const cursors = useRef<(string | undefined)[]>([undefined]); // of the pages that are shown
   const next = useRef<string>();
   const path = `${api}/submodels/${encoded(id)}`;
@@ -92,20 +101,32 @@ function Submodel({ id, opened }: { id: string; opened: boolean }) {
       if (!signal?.aborted) setError(err);
     }
   };
-  const moving = list ? live(list) : true;
-  useRepeat(() => {
-    if (!open || (list && !moving)) return;
+  useEffect(() => {
+    if (!open) return;
     const control = new AbortController();
     void read(control.signal);
-    return () => control.abort();
-  }, 2000, [open, moving]);
+    let complete = false;
+    const stop = followSubmodel(id, (v) => {
+      if (v.removed || (v.complete && complete)) void read(control.signal); // it was changed, or the link was lost
+      complete ||= v.complete;
+      setValues((old) => {
+        const now: Values = new Map(v.complete ? [] : old);
+        for (const one of v.values) now.set(one.path, one);
+        return now;
+      });
+    }, (code) => setError(new Problem(409, code, code)));
+    return () => {
+      control.abort();
+      stop();
+    };
+  }, [id, open]);
   return (
     <li>
       <div><button type="button" class="expand" aria-expanded={open} onClick={() => setOpen(!open)}>{name || id}</button><span /><small>{t("elements.submodel")}</small></div>
       {error ? <p class="error" role="alert">{problemText(error)}</p> : null}
       {open && (
         <ul>
-          {list?.map((e, i) => <ElementNode key={e.idShort ?? i} e={e} path={e.idShort ?? ""} submodel={id} />)}
+          {list?.map((e, i) => <ElementNode key={e.idShort ?? i} e={e} path={e.idShort ?? ""} submodel={id} values={values} />)}
           {list?.length === 0 && <li class="quiet">{t("elements.none")}</li>}
           {next.current && <li><button type="button" onClick={() => { cursors.current.push(next.current); void read(); }}>{t("elements.next")}</button></li>}
         </ul>
