@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,8 +34,38 @@ func deviceCommands() []command {
 				return rows
 			})
 		}},
-		commandDeviceCommand(), deviceOutcomeCommand(), listDeviceCommandsCommand(),
+		commandDeviceCommand(), deviceOutcomeCommand(), listDeviceCommandsCommand(), deviceZonesCommand(),
 	}
+}
+
+func deviceZonesCommand() command {
+	var area string
+	return command{name: "devices zones", about: "List the zones by which commands are judged",
+		flags: func(f *flag.FlagSet) { f.StringVar(&area, "map", "", "only zones of this `MAP`") },
+		run: func(ctx context.Context, c *cli, _ []string) error {
+			conn, err := c.connect()
+			if err != nil {
+				return err
+			}
+			list, raw, err := get[client.DeviceZones](conn.ListDeviceZones(ctx, &client.ListDeviceZonesParams{Map: area}))
+			if err != nil {
+				return err
+			}
+			return c.show(raw, func() [][]string {
+				rows := [][]string{{"MAP", "NAME", "KIND", "MAX SPEED", "CORNERS"}}
+				for _, z := range list.Zones {
+					limit, corners := "", 0
+					if z.MaxSpeed > 0 {
+						limit = strconv.FormatFloat(z.MaxSpeed, 'g', -1, 64) + " m/s"
+					}
+					for _, ring := range z.Rings {
+						corners += len(ring)
+					}
+					rows = append(rows, []string{z.Map, z.Name, string(z.Kind), limit, strconv.Itoa(corners)})
+				}
+				return rows
+			})
+		}}
 }
 
 func commandDeviceCommand() command {

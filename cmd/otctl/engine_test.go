@@ -241,6 +241,8 @@ func plantIsUsed(t *testing.T, u *user) {
 	u.fails(4, "", "drivers", "test", "nope")
 	require.Contains(t, u.run("drivers", "test", "pump1").out, "POINT")
 	require.Contains(t, u.ok("devices", "list"), "sim-arm-1")
+	require.Contains(t, u.ok("devices", "zones"), "keepOut")
+	require.NotContains(t, u.ok("devices", "zones", "-map", "none"), "keepOut")
 	u.fails(5, "geofence", "devices", "command", "sim-amr-1", "MoveTo", "x=1000", "y=-2")
 	require.Contains(t, u.ok("devices", "commands", "sim-amr-1"), "geofence")
 	r := u.run("devices", "command", "sim-arm-1", "EmergencyStop", "-id", "stop-1")

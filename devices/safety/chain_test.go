@@ -344,3 +344,15 @@ func BenchmarkCheck(b *testing.B) {
 		c.Check(s)
 	}
 }
+
+func TestAChainTellsItsZones(t *testing.T) {
+	zones := []safety.Zone{
+		{Name: "hall", Map: "hall", Kind: safety.Allowed, Rings: [][][2]float64{{{0, 0}, {50, 0}, {50, 30}, {0, 30}}}},
+		{Name: "gate", Map: "hall", Kind: safety.Speed, MaxSpeed: 0.5, Rings: [][][2]float64{{{0, 0}, {5, 0}, {5, 5}}}},
+	}
+	c, err := safety.New(safety.Options{Zones: zones})
+	require.NoError(t, err)
+	require.Equal(t, zones, c.Zones())
+	zones[0].Name = "else"
+	require.Equal(t, "hall", c.Zones()[0].Name)
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -54,7 +55,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.Separation = cmp.Or(o.Separation, 0.5)
 	o.Battery = cmp.Or(o.Battery, 20)
 	o.Device = o.Device.or(Device{Radius: 0.5, MaxSpeed: 1, PerMetre: 0.02})
-	o.Devices = maps.Clone(o.Devices)
+	o.Zones, o.Devices = slices.Clone(o.Zones), maps.Clone(o.Devices)
 	for id, d := range o.Devices {
 		o.Devices[id] = d.or(o.Device)
 		if err := o.Devices[id].check(fmt.Sprintf("Options.Devices[%s]", id)); err != nil {

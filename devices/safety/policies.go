@@ -47,6 +47,9 @@ type geofence struct {
 
 func (geofence) Name() string { return "geofence" }
 
+// Zones implements [Zoned]. They are those of the policy of speed too.
+func (p geofence) Zones() []Zone { return p.opts.Zones }
+
 func (p geofence) Check(s devices.Situation) devices.Verdict {
 	if s.Command.Type == devices.ResetEmergencyStop {
 		return skip("a reset moves nothing")

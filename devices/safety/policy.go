@@ -42,6 +42,22 @@ func (c *Chain) Append(policies ...Policy) (*Chain, error) {
 	return NewChain(append(append([]Policy(nil), c.policies...), policies...)...)
 }
 
+// Zoned is a [Policy] or a [devices.Safety] that judges by zones.
+type Zoned interface {
+	// Zones returns the zones in their order. They must not be changed.
+	Zones() []Zone
+}
+
+// Zones returns the zones of the policies that are [Zoned]. They must not be changed.
+func (c *Chain) Zones() (zones []Zone) {
+	for _, p := range c.policies {
+		if z, ok := p.(Zoned); ok {
+			zones = append(zones, z.Zones()...)
+		}
+	}
+	return zones
+}
+
 // Check implements [devices.Safety]. It does not ask about [devices.EmergencyStop]. A policy that panics refuses.
 func (c *Chain) Check(s devices.Situation) devices.Decision {
 	d := devices.Decision{Allowed: true, Time: s.Now}

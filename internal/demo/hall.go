@@ -49,6 +49,7 @@ func newPolicies() (devices.Safety, error) {
 		Zones: []safety.Zone{
 			{Name: "hall", Map: hall, Kind: safety.Allowed, Rings: rectangle(0, 0, 50, 30)},
 			{Name: "press", Map: hall, Kind: safety.KeepOut, Rings: rectangle(20, 12, 10, 6)},
+			{Name: "charging", Map: hall, Kind: safety.Speed, MaxSpeed: 1, Rings: rectangle(0, 12, 4, 6)},
 		},
 		Battery: minimum,
 		Devices: map[string]safety.Device{RobotID: {MaxSpeed: speed, PerMetre: perMetre}, ArmID: {Mains: true}},
@@ -79,6 +80,16 @@ func (p ownPolicies) Check(s devices.Situation) devices.Decision {
 		return p.own.Check(s)
 	}
 	return p.others.Check(s)
+}
+
+// Zones implements safety.Zoned.
+func (p ownPolicies) Zones() (zones []safety.Zone) {
+	for _, one := range []devices.Safety{p.own, p.others} {
+		if z, ok := one.(safety.Zoned); ok {
+			zones = append(zones, z.Zones()...)
+		}
+	}
+	return zones
 }
 
 func newDispatchers(s *devices.Service, log *slog.Logger) []*dispatcher {

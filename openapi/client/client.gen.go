@@ -409,6 +409,27 @@ func (e DeviceStop) Valid() bool {
 	}
 }
 
+// Defines values for DeviceZoneKind.
+const (
+	ZoneAllowed DeviceZoneKind = "allowed"
+	ZoneKeepOut DeviceZoneKind = "keepOut"
+	ZoneSpeed   DeviceZoneKind = "speed"
+)
+
+// Valid indicates whether the value is a known member of the DeviceZoneKind enum.
+func (e DeviceZoneKind) Valid() bool {
+	switch e {
+	case ZoneAllowed:
+		return true
+	case ZoneKeepOut:
+		return true
+	case ZoneSpeed:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DriverOrigin.
 const (
 	OriginAPI      DriverOrigin = "api"
@@ -2141,6 +2162,34 @@ type DeviceVelocity struct {
 	// X Metres a second.
 	X float64 `json:"x,omitempty,omitzero"`
 	Y float64 `json:"y,omitempty,omitzero"`
+}
+
+// DeviceZone defines model for DeviceZone.
+type DeviceZone struct {
+	// Kind allowed: devices may be in it; keepOut: none may touch it; speed: it limits the speed only.
+	Kind DeviceZoneKind `json:"kind"`
+
+	// Map The map on which it is, as devices report it; may be empty.
+	Map string `json:"map"`
+
+	// MaxSpeed Speed limit in it, in metres a second; absent for none.
+	MaxSpeed float64 `json:"maxSpeed,omitempty,omitzero"`
+
+	// Name May be empty.
+	Name string `json:"name"`
+
+	// Rings The outer line and the lines of holes, each of points [x, y] in metres. The last point is joined to the first.
+	//
+	// Example: [[[0,0],[50,0],[50,30],[0,30]]]
+	Rings [][][]float64 `json:"rings"`
+}
+
+// DeviceZoneKind allowed: devices may be in it; keepOut: none may touch it; speed: it limits the speed only.
+type DeviceZoneKind string
+
+// DeviceZones defines model for DeviceZones.
+type DeviceZones struct {
+	Zones []DeviceZone `json:"zones"`
 }
 
 // DigestMessage defines model for DigestMessage.
@@ -4177,6 +4226,12 @@ type ReplaceDerivedTagParams struct {
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
+// ListDeviceZonesParams defines parameters for ListDeviceZones.
+type ListDeviceZonesParams struct {
+	// Map Only those of this map.
+	Map string `form:"map,omitempty" json:"map,omitempty,omitzero"`
+}
+
 // StreamDevicesParams defines parameters for StreamDevices.
 type StreamDevicesParams struct {
 	// ThrottleMs Shortest time between two events; 0 for none.
@@ -5765,6 +5820,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
 	ReplaceDerivedTag(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, body ReplaceDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListDeviceZones List the zones by which commands to devices are judged
+	//
+	// In the order of the settings; they change only when the server starts. Policies of a program that embeds otkit may have more rules than these.
+	//
+	// Corresponds with GET /api/v1/device-zones (the `ListDeviceZones` operationId).
+	ListDeviceZones(ctx context.Context, params *ListDeviceZonesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDevices List all devices by id
 	//
@@ -8910,6 +8972,23 @@ func (c *Client) ReplaceDerivedTagWithBody(ctx context.Context, id DerivedTagID,
 // Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
 func (c *Client) ReplaceDerivedTag(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, body ReplaceDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReplaceDerivedTagRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListDeviceZones List the zones by which commands to devices are judged
+//
+// In the order of the settings; they change only when the server starts. Policies of a program that embeds otkit may have more rules than these.
+//
+// Corresponds with GET /api/v1/device-zones (the `ListDeviceZones` operationId).
+func (c *Client) ListDeviceZones(ctx context.Context, params *ListDeviceZonesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListDeviceZonesRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -16108,6 +16187,56 @@ func NewReplaceDerivedTagRequestWithBody(server string, id DerivedTagID, params 
 	return req, nil
 }
 
+// NewListDeviceZonesRequest constructs an http.Request for the ListDeviceZones method
+func NewListDeviceZonesRequest(server string, params *ListDeviceZonesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/device-zones")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "map", params.Map, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListDevicesRequest constructs an http.Request for the ListDevices method
 func NewListDevicesRequest(server string) (*http.Request, error) {
 	var err error
@@ -20747,6 +20876,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/derived-tags/{id} (the `ReplaceDerivedTag` operationId).
 	ReplaceDerivedTagWithResponse(ctx context.Context, id DerivedTagID, params *ReplaceDerivedTagParams, body ReplaceDerivedTagJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceDerivedTagResponse, error)
+
+	// ListDeviceZonesWithResponse List the zones by which commands to devices are judged
+	//
+	// In the order of the settings; they change only when the server starts. Policies of a program that embeds otkit may have more rules than these.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/device-zones (the `ListDeviceZones` operationId).
+	ListDeviceZonesWithResponse(ctx context.Context, params *ListDeviceZonesParams, reqEditors ...RequestEditorFn) (*ListDeviceZonesResponse, error)
 
 	// ListDevicesWithResponse List all devices by id
 	//
@@ -32231,6 +32369,89 @@ func (r ReplaceDerivedTagResponse) ContentType() string {
 	return ""
 }
 
+type ListDeviceZonesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeviceZones
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListDeviceZonesResponse) GetJSON200() *DeviceZones {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ListDeviceZonesResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListDeviceZonesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListDeviceZonesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListDeviceZonesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListDeviceZonesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListDeviceZonesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListDeviceZonesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListDeviceZonesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListDeviceZonesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListDeviceZonesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListDevicesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -40167,6 +40388,21 @@ func (c *ClientWithResponses) ReplaceDerivedTagWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseReplaceDerivedTagResponse(rsp)
+}
+
+// ListDeviceZonesWithResponse List the zones by which commands to devices are judged
+//
+// In the order of the settings; they change only when the server starts. Policies of a program that embeds otkit may have more rules than these.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/device-zones (the `ListDeviceZones` operationId).
+func (c *ClientWithResponses) ListDeviceZonesWithResponse(ctx context.Context, params *ListDeviceZonesParams, reqEditors ...RequestEditorFn) (*ListDeviceZonesResponse, error) {
+	rsp, err := c.ListDeviceZones(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListDeviceZonesResponse(rsp)
 }
 
 // ListDevicesWithResponse List all devices by id
@@ -50575,6 +50811,74 @@ func ParseReplaceDerivedTagResponse(rsp *http.Response) (*ReplaceDerivedTagRespo
 			headers.ETag = value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListDeviceZonesResponse parses an HTTP response from a ListDeviceZonesWithResponse call
+func ParseListDeviceZonesResponse(rsp *http.Response) (*ListDeviceZonesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListDeviceZonesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeviceZones
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
 	}
 
 	return response, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/otkit/otkit/devices"
+	"github.com/otkit/otkit/devices/safety"
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/devicesapi/internal/gen"
 	"github.com/otkit/otkit/transport/internal/restapi"
@@ -29,6 +30,8 @@ type Options struct {
 	MayReport func(deviceID string) error
 	// CommandWait is how long a call waits for the end of a command, at most MaxWait. Default 10 s.
 	CommandWait time.Duration
+	// Zones are the zones by which commands are judged. Default: none.
+	Zones []safety.Zone
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 	// Body wraps every handler, behind the guard: limits and checks of request bodies. Default: none.
@@ -50,6 +53,7 @@ type handlers struct {
 	mayReport func(deviceID string) error
 	wait      time.Duration
 	waits     context.Context // ends when callers must not wait any longer
+	zones     []safety.Zone
 	now       func() time.Time
 }
 
@@ -83,7 +87,7 @@ func New(service *devices.Service, o Options) (*API, error) {
 	if o.Body == nil {
 		o.Body = restapi.Unchanged
 	}
-	h := &handlers{service: service, caller: o.Caller, mayReset: o.MayReset, mayReport: o.MayReport, wait: o.CommandWait, now: o.Now}
+	h := &handlers{service: service, caller: o.Caller, mayReset: o.MayReset, mayReport: o.MayReport, wait: o.CommandWait, zones: o.Zones, now: o.Now}
 	a := &API{handlers: h, body: o.Body}
 	h.waits, a.endWaits = context.WithCancel(context.Background())
 	return a, nil

@@ -315,3 +315,28 @@ func TestHealthAndMetricsCountDevicesAndCommands(t *testing.T) {
 	require.Eventually(t, func() bool { return check()["status"] == "Degraded" }, patience, 100*time.Millisecond)
 	require.Equal(t, "fleets cannot be reached: hall", check()["description"], "addresses are nobody's business")
 }
+
+func TestZonesAreRead(t *testing.T) {
+	t.Parallel()
+	policies, err := safety.New(safety.Options{Zones: []safety.Zone{
+		{Name: "hall", Map: "hall", Kind: safety.Allowed, Rings: [][][2]float64{{{0, 0}, {50, 0}, {50, 30}, {0, 30}}, {{20, 10}, {22, 10}, {22, 12}}}},
+		{Name: "gate", Map: "yard", Kind: safety.Speed, MaxSpeed: 0.5, Rings: [][][2]float64{{{0, 0}, {5, 0}, {5, 5}}}},
+	}})
+	require.NoError(t, err)
+	p := start(t, func(o *engine.Options) { o.Devices.Safety = policies })
+	const path = "/api/v1/device-zones"
+	const hall = `{"kind":"allowed","map":"hall","name":"hall","rings":[[[0,0],[50,0],[50,30],[0,30]],[[20,10],[22,10],[22,12]]]}`
+	const gate = `{"kind":"speed","map":"yard","maxSpeed":0.5,"name":"gate","rings":[[[0,0],[5,0],[5,5]]]}`
+	require.JSONEq(t, `{"zones":[`+hall+","+gate+`]}`, string(p.get(path).body))
+	require.JSONEq(t, `{"zones":[`+gate+`]}`, string(p.get(path+"?map=yard").body))
+	require.JSONEq(t, `{"zones":[]}`, string(p.get(path+"?map=none").body))
+	require.Equal(t, 401, p.callWrong(nobody, http.MethodGet, path, nil).status)
+
+	own := start(t, func(o *engine.Options) { o.Devices.Safety = noZones{} })
+	require.JSONEq(t, `{"zones":[]}`, string(own.get(path).body), "they are not known")
+}
+
+// noZones refuses everything, and tells no zones.
+type noZones struct{}
+
+func (noZones) Check(devices.Situation) devices.Decision { return devices.Decision{Policy: "none"} }

@@ -22,8 +22,10 @@ import (
 
 // Options configure the devices of a server. The zero value works; its policies refuse every movement.
 type Options struct {
-	Store  devices.Store  // default: in memory
-	Safety devices.Safety // default: that of safety.Options{}, which refuses every movement
+	Store devices.Store // default: in memory
+	// Safety judges commands. Default: that of safety.Options{}, which refuses every movement. Zones of one that is a safety.Zoned,
+	// such as a safety.Chain, can be read.
+	Safety devices.Safety
 	Fleets []Fleet
 	// CommandWait is how long a call waits for the end of a command, at most devicesapi.MaxWait. Default 10 s.
 	CommandWait time.Duration
@@ -90,12 +92,21 @@ func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, s *aaspart
 		return nil, err
 	}
 	if err = errors.Join(d.open(ctx), d.joinHouse(t, a, s)); err == nil {
-		d.api, err = devicesapi.New(d.service, devicesapi.Options{Caller: auth.NameOf, MayReset: mayReset, MayReport: d.fleets.mayReport, CommandWait: o.CommandWait, Now: o.Now})
+		d.api, err = devicesapi.New(d.service, devicesapi.Options{Caller: auth.NameOf, MayReset: mayReset, MayReport: d.fleets.mayReport, CommandWait: o.CommandWait,
+			Zones: zonesOf(o.Safety), Now: o.Now})
 	}
 	if err != nil {
 		return nil, errors.Join(err, d.drain(context.WithoutCancel(ctx)))
 	}
 	return d, nil
+}
+
+// zonesOf returns the zones by which a Safety judges, if it tells them.
+func zonesOf(s devices.Safety) []safety.Zone {
+	if z, ok := s.(safety.Zoned); ok {
+		return z.Zones()
+	}
+	return nil
 }
 
 // open registers the devices of the fleets and opens these.

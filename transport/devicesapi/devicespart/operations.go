@@ -16,6 +16,7 @@ func Operations() []auth.Operation {
 	return []auth.Operation{
 		{ID: "listDevices", Method: http.MethodGet, Path: list, Access: auth.Viewer, Gzip: true},
 		{ID: "createDevice", Method: http.MethodPost, Path: list, Access: auth.Admin},
+		{ID: "listDeviceZones", Method: http.MethodGet, Path: "/api/v1/device-zones", Access: auth.Viewer, Gzip: true},
 		{ID: "streamDevices", Method: http.MethodGet, Path: list + "/stream", Access: auth.Viewer, QueryToken: true, Stream: true, Gzip: true},
 		{ID: "getDevice", Method: http.MethodGet, Path: one, Access: auth.Viewer},
 		{ID: "beginMaintenance", Method: http.MethodPost, Path: one + "/maintenance", Access: auth.Operator},

@@ -45,7 +45,10 @@ test("the map is moved by the keyboard, and the list says where the devices are"
   await signIn(page);
   await view(page, "#/devices");
   await page.getByRole("row", { name: /Pallet robot .*\d m, / }).waitFor();
-  const map = page.getByRole("group", { name: /^Map demo-hall: 2 devices/ });
+  const map = page.getByRole("group", { name: /^Map demo-hall: 2 devices, 3 zones/ });
+  assert.deepEqual(await map.getByRole("list", { name: "Zones" }).getByRole("listitem").allInnerTexts(), ["hall · allowed", "charging · limited speed · at most 1 m/s", "press · keep out"]);
+  await map.locator("svg .zones text").getByText(/^press/).waitFor();
+  assert.equal(await map.locator("svg .zones > path").count(), 3);
   await map.focus();
   const box = () => map.locator("svg").getAttribute("viewBox");
   const before = await box();

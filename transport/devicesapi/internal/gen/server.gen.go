@@ -113,6 +113,27 @@ func (e DeviceStop) Valid() bool {
 	}
 }
 
+// Defines values for DeviceZoneKind.
+const (
+	ZoneAllowed DeviceZoneKind = "allowed"
+	ZoneKeepOut DeviceZoneKind = "keepOut"
+	ZoneSpeed   DeviceZoneKind = "speed"
+)
+
+// Valid indicates whether the value is a known member of the DeviceZoneKind enum.
+func (e DeviceZoneKind) Valid() bool {
+	switch e {
+	case ZoneAllowed:
+		return true
+	case ZoneKeepOut:
+		return true
+	case ZoneSpeed:
+		return true
+	default:
+		return false
+	}
+}
+
 // CommandPhase TimedOut and Lost: what the device did is not known.
 type CommandPhase string
 
@@ -306,6 +327,34 @@ type DeviceVelocity struct {
 	Y float64 `json:"y,omitempty,omitzero"`
 }
 
+// DeviceZone defines model for DeviceZone.
+type DeviceZone struct {
+	// Kind allowed: devices may be in it; keepOut: none may touch it; speed: it limits the speed only.
+	Kind DeviceZoneKind `json:"kind"`
+
+	// Map The map on which it is, as devices report it; may be empty.
+	Map string `json:"map"`
+
+	// MaxSpeed Speed limit in it, in metres a second; absent for none.
+	MaxSpeed float64 `json:"maxSpeed,omitempty,omitzero"`
+
+	// Name May be empty.
+	Name string `json:"name"`
+
+	// Rings The outer line and the lines of holes, each of points [x, y] in metres. The last point is joined to the first.
+	//
+	// Example: [[[0,0],[50,0],[50,30],[0,30]]]
+	Rings [][][]float64 `json:"rings"`
+}
+
+// DeviceZoneKind allowed: devices may be in it; keepOut: none may touch it; speed: it limits the speed only.
+type DeviceZoneKind string
+
+// DeviceZones defines model for DeviceZones.
+type DeviceZones struct {
+	Zones []DeviceZone `json:"zones"`
+}
+
 // SafetyDecision defines model for SafetyDecision.
 type SafetyDecision struct {
 	Allowed bool `json:"allowed"`
@@ -350,6 +399,12 @@ type CommandID = string
 // DeviceID defines model for DeviceID.
 type DeviceID = string
 
+// ListDeviceZonesParams defines parameters for ListDeviceZones.
+type ListDeviceZonesParams struct {
+	// Map Only those of this map.
+	Map string `form:"map,omitempty" json:"map,omitempty,omitzero"`
+}
+
 // StreamDevicesParams defines parameters for StreamDevices.
 type StreamDevicesParams struct {
 	// ThrottleMs Shortest time between two events; 0 for none.
@@ -375,6 +430,9 @@ type ReportDeviceTelemetryJSONRequestBody = DeviceReport
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListDeviceZones List the zones by which commands to devices are judged
+	// (GET /api/v1/device-zones)
+	ListDeviceZones(w http.ResponseWriter, r *http.Request, params ListDeviceZonesParams)
 	// ListDevices List all devices by id
 	// (GET /api/v1/devices)
 	ListDevices(w http.ResponseWriter, r *http.Request)
@@ -422,6 +480,12 @@ type ServerInterface interface {
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
 
 type Unimplemented struct{}
+
+// ListDeviceZones List the zones by which commands to devices are judged
+// (GET /api/v1/device-zones)
+func (_ Unimplemented) ListDeviceZones(w http.ResponseWriter, r *http.Request, params ListDeviceZonesParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
 
 // ListDevices List all devices by id
 // (GET /api/v1/devices)
@@ -515,6 +579,39 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
+
+// ListDeviceZones operation middleware
+func (siw *ServerInterfaceWrapper) ListDeviceZones(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDeviceZonesParams
+
+	// ------------- Optional query parameter "map" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "map", r.URL.Query(), &params.Map, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "map"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "map", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListDeviceZones(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
 
 // ListDevices operation middleware
 func (siw *ServerInterfaceWrapper) ListDevices(w http.ResponseWriter, r *http.Request) {
@@ -1013,6 +1110,7 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) {
 		}
 		options.BaseRouter.Method(method, path, h)
 	}
+	handle("GET", "/api/v1/device-zones", wrapper.ListDeviceZones)
 	handle("GET", "/api/v1/devices", wrapper.ListDevices)
 	handle("POST", "/api/v1/devices", wrapper.CreateDevice)
 	handle("GET", "/api/v1/devices/{id}", wrapper.GetDevice)
@@ -1040,6 +1138,28 @@ func (e *RequiredHeaderError) Parameter() (name, rule string)       { return e.P
 func (e *InvalidParamFormatError) Parameter() (name, rule string)   { return e.ParamName, "" }
 func (e *TooManyValuesForParamError) Parameter() (name, rule string) {
 	return e.ParamName, "must be given once"
+}
+
+type ListDeviceZonesRequestObject struct {
+	Params ListDeviceZonesParams
+}
+
+type ListDeviceZonesResponseObject interface {
+	VisitListDeviceZonesResponse(w http.ResponseWriter) error
+}
+
+type ListDeviceZones200JSONResponse DeviceZones
+
+func (response ListDeviceZones200JSONResponse) VisitListDeviceZonesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type ListDevicesRequestObject struct {
@@ -1387,6 +1507,9 @@ func (response ReportDeviceTelemetry204Response) VisitReportDeviceTelemetryRespo
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListDeviceZones List the zones by which commands to devices are judged
+	// (GET /api/v1/device-zones)
+	ListDeviceZones(ctx context.Context, request ListDeviceZonesRequestObject) (ListDeviceZonesResponseObject, error)
 	// ListDevices List all devices by id
 	// (GET /api/v1/devices)
 	ListDevices(ctx context.Context, request ListDevicesRequestObject) (ListDevicesResponseObject, error)
@@ -1468,6 +1591,32 @@ type strictHandler struct {
 	ssi         StrictServerInterface
 	middlewares []StrictMiddlewareFunc
 	options     StrictHTTPServerOptions
+}
+
+// ListDeviceZones operation middleware
+func (sh *strictHandler) ListDeviceZones(w http.ResponseWriter, r *http.Request, params ListDeviceZonesParams) {
+	var request ListDeviceZonesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDeviceZones(ctx, request.(ListDeviceZonesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDeviceZones")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListDeviceZonesResponseObject); ok {
+		if err := validResponse.VisitListDeviceZonesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
 }
 
 // ListDevices operation middleware

@@ -1,8 +1,9 @@
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Icon } from "../ui";
 import { word } from "../strings";
-import type { Record, Status } from "./devicestore";
+import type { Record, Status, Zone } from "./devicestore";
 import { t } from "./devicetexts";
+import { outlines, ZoneLayer, zoneText } from "./devicezones";
 
 interface Box { x: number; y: number; w: number; h: number }
 
@@ -25,7 +26,7 @@ function step(w: number): number {
 
 const most = 500; // devices that are drawn
 
-export function DeviceMap({ map, list, routes, chosen, onChoose }: { map: string; list: Status[]; routes: Record[]; chosen?: string; onChoose: (id: string) => void }) {
+export function DeviceMap({ map, zones, list, routes, chosen, onChoose }: { map: string; zones: Zone[]; list: Status[]; routes: Record[]; chosen?: string; onChoose: (id: string) => void }) {
   const host = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState({ w: 600, h: 400 });
   const [own, setOwn] = useState<Box>(); // moved by the user
@@ -39,8 +40,9 @@ export function DeviceMap({ map, list, routes, chosen, onChoose }: { map: string
     return () => o.disconnect();
   }, []);
   const here = list.filter((s) => s.telemetry?.position && (s.telemetry.position.map ?? "") === map).slice(0, most);
+  const drawn = useMemo(() => outlines(zones.filter((z) => z.map === map)), [zones, map]);
   const ways = routes.filter((r) => r.path && r.path.map === map);
-  const points = [...here.map((s) => [s.telemetry!.position!.x!, s.telemetry!.position!.y!] as [number, number]), ...ways.flatMap((r) => [[r.path!.fromX, r.path!.fromY], [r.path!.toX, r.path!.toY]] as [number, number][])];
+  const points = [...here.map((s) => [s.telemetry!.position!.x!, s.telemetry!.position!.y!] as [number, number]), ...ways.flatMap((r) => [[r.path!.fromX, r.path!.fromY], [r.path!.toX, r.path!.toY]] as [number, number][]), ...drawn.flatMap((z) => [[z.left, z.bottom], [z.right, z.top]] as [number, number][])];
   // What was seen stays in sight: the map grows with what moves, and does not follow it.
   const ratio = size.w / size.h;
   if (seen.current?.map !== map) seen.current = undefined;
@@ -94,7 +96,7 @@ export function DeviceMap({ map, list, routes, chosen, onChoose }: { map: string
   return (
     <div class="devicemap">
       <div
-        class="canvas" ref={host} role="group" tabIndex={0} aria-label={t("devices.mapText", { map, n: here.length })} onKeyDown={onKeyDown}
+        class="canvas" ref={host} role="group" tabIndex={0} aria-label={t("devices.mapText", { map, n: here.length, zones: drawn.length })} onKeyDown={onKeyDown}
         onPointerDown={(e) => { drag.current = { x: e.clientX, y: e.clientY, box, moved: false }; }} onPointerMove={onPointerMove}
         onPointerUp={() => { drag.current = undefined; }} onPointerCancel={() => { drag.current = undefined; }}
       >
@@ -107,6 +109,7 @@ export function DeviceMap({ map, list, routes, chosen, onChoose }: { map: string
             {columns.map((x) => <text key={x} x={x + 3 * px} y={box.y + box.h - 4 * px}>{Math.round(x * 100) / 100}</text>)}
             {rows.map((y) => <text key={y} x={box.x + 3 * px} y={y - 3 * px}>{Math.round(-y * 100) / 100 + 0}</text>)}
           </g>
+          <ZoneLayer zones={drawn} px={px} />
           {ways.map((r) => (
             <g key={r.commandId} class={`way${r.deviceId === chosen ? " chosen" : ""}`} stroke-width={2 * px} stroke-dasharray={`${6 * px} ${4 * px}`}>
               <path d={`M${r.path!.fromX} ${-r.path!.fromY}L${r.path!.toX} ${-r.path!.toY}`} />
@@ -129,6 +132,7 @@ export function DeviceMap({ map, list, routes, chosen, onChoose }: { map: string
             );
           })}
         </svg>
+        {drawn.length > 0 && <ul class="sr" aria-label={t("devices.zones")}>{drawn.map((z, i) => <li key={i}>{zoneText(z.zone)}</li>)}</ul>}
         {!points.length && <p class="empty">{t("devices.noMap")}</p>}
       </div>
       <div class="zoom">

@@ -7,7 +7,7 @@ import { useRepeat } from "../ui";
 import { EmergencyStop, type Sent } from "./devicecommand";
 import { DeviceDetail, placeText, safetyText } from "./devicedetail";
 import { DeviceMap } from "./devicemap";
-import { commandsOf, devices, failure, follow, pending, stale, type Record, type Status } from "./devicestore";
+import { commandsOf, devices, failure, follow, pending, stale, zonesOf, type Record, type Status, type Zone } from "./devicestore";
 import { t } from "./devicetexts";
 
 const drawn = 20; // devices whose ways are asked for
@@ -49,9 +49,17 @@ function List({ list, chosen, tell }: { list: Status[]; chosen?: string; tell: (
 export default function Devices() {
   useEffect(follow, []);
   const id = route.value[1];
+  const [zones, setZones] = useState<Zone[]>([]);
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    const control = new AbortController();
+    zonesOf(control.signal).then(setZones, (err: unknown) => control.signal.aborted || setError(err));
+    return () => control.abort();
+  }, []);
   const all = devices.value;
   const list = useMemo(() => [...(all?.values() ?? [])].sort((a, b) => (natural(a.device.name) < natural(b.device.name) ? -1 : 1)), [all]);
-  const maps = [...new Set(list.map((s) => s.telemetry?.position && (s.telemetry.position.map ?? "")).filter((m): m is string => m !== undefined && m !== null))].sort();
+  const reported = list.map((s) => s.telemetry?.position && (s.telemetry.position.map ?? "")).filter((m): m is string => m !== undefined && m !== null);
+  const maps = [...new Set([...reported.sort(), ...zones.map((z) => z.map).sort()])]; // those with devices first
   const one = id ? all?.get(id) : undefined;
   const [picked, setPicked] = useState<string>();
   const map = picked !== undefined && maps.includes(picked) ? picked : one?.telemetry?.position?.map ?? maps[0] ?? "";
@@ -70,7 +78,8 @@ export default function Devices() {
         </header>
         {stale.value && all && <p class="error" role="alert">{t("devices.lost")}</p>}
         {failure.value ? <p class="error" role="alert">{problemText(failure.value)}</p> : null}
-        <DeviceMap map={map} list={list} routes={routes} chosen={id} onChoose={(d) => go("devices", d)} />
+        {error ? <p class="error" role="alert">{t("devices.noZones")} {problemText(error)}</p> : null}
+        <DeviceMap map={map} zones={zones} list={list} routes={routes} chosen={id} onChoose={(d) => go("devices", d)} />
       </section>
       <div class="panel listed">
         <List list={list} chosen={id} tell={stopped} />

@@ -5,6 +5,7 @@ import { session } from "../session";
 
 export type Status = components["schemas"]["DeviceStatus"];
 export type Record = components["schemas"]["DeviceCommandRecord"];
+export type Zone = components["schemas"]["DeviceZone"];
 export type Telemetry = NonNullable<Status["telemetry"]>;
 
 /** What the devices last reported, by id. */
@@ -75,6 +76,9 @@ export function follow(): () => void {
     stop.abort();
   };
 }
+
+/** The zones by which commands are judged. */
+export const zonesOf = (signal: AbortSignal) => get<components["schemas"]["DeviceZones"]>("/api/v1/device-zones", {}, signal).then((a) => a.zones);
 
 export const commandsOf = (id: string, limit: number, before?: string) =>
   get<components["schemas"]["DeviceCommandPage"]>(`/api/v1/devices/${encodeURIComponent(id)}/commands`, { limit, before });
