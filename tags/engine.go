@@ -31,6 +31,17 @@ type Options struct {
 
 	// SweepInterval is how often tags are checked for staleness. Default 500 ms.
 	SweepInterval time.Duration
+
+	// Shared is set if other engines have the same drivers, each of which one engine runs at a time. A driver is then connected only
+	// while [Engine.RunDriver] does so. What the others run, [Engine.Apply] and [Engine.Report] bring.
+	Shared *Shared
+}
+
+// Shared is what an engine needs that shares its drivers with others.
+type Shared struct {
+	// Write passes requests on to the engine that runs a driver, where [Engine.WriteHere] takes them. What it returns is as for
+	// [Engine.WriteMany]; an error is of all requests. Required.
+	Write func(ctx context.Context, driver string, requests []WriteRequest) (writes []Write, errs []error, err error)
 }
 
 // Engine holds the tags of any number of drivers: it polls them, keeps the newest sample of each tag
@@ -42,6 +53,7 @@ type Engine struct {
 	newID  func() string
 	writes WriteLog
 	store  func(context.Context, []Change) error // may be nil
+	shared *Shared                               // nil if all drivers are its own
 
 	outcomes *outcomes
 	writing  sync.WaitGroup // calls of WriteMany
@@ -79,8 +91,11 @@ func New(o Options) (*Engine, error) {
 	if o.SweepInterval < 0 {
 		return nil, errors.New("tags: Options.SweepInterval must not be negative")
 	}
+	if o.Shared != nil && o.Shared.Write == nil {
+		return nil, errors.New("tags: Options.Shared.Write is required")
+	}
 	e := &Engine{
-		log: o.Logger, now: o.Now, newID: o.NewID, writes: o.Writes, store: o.Store,
+		log: o.Logger, now: o.Now, newID: o.NewID, writes: o.Writes, store: o.Store, shared: o.Shared,
 		byName:  make(map[string]*entry),
 		runners: make(map[string]*runner),
 		subs:    make(map[*Subscription]struct{}),

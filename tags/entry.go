@@ -38,6 +38,7 @@ type entry struct {
 	degraded bool // sample has the value of an older one, which is not good any more
 	removed  bool
 	recorded bool // see Change.Recorded
+	remote   bool // see Change.Remote
 }
 
 type watch struct {
@@ -93,7 +94,7 @@ func (e *entry) accept(c *Change, r *Reading, came arrival) bool {
 	if e.removed || e.tag.Load() != c.Tag || e.pushed && !came.asked.IsZero() && came.asked.Before(e.seen) {
 		return false
 	}
-	c.Recorded = e.recorded
+	c.Recorded, c.Remote = e.recorded, e.remote
 	if r.Late && (came.forwarded && e.pushed && !e.degraded || !e.sample.Value.IsZero() && !next.SourceTime.After(e.sample.SourceTime)) {
 		c.Seq, c.Late = e.counter.Add(1), true
 		return true
@@ -179,7 +180,7 @@ func (e *entry) replace(next Sample, degraded bool) (Change, bool) {
 	tag := e.tag.Load()
 	value := e.sample.SourceTime
 	told := e.set(tag, &next, time.Now(), degraded)
-	c := Change{Tag: tag, Sample: next, Seq: e.seq, Degraded: degraded, Recorded: e.recorded}
+	c := Change{Tag: tag, Sample: next, Seq: e.seq, Degraded: degraded, Recorded: e.recorded, Remote: e.remote}
 	if told {
 		e.fall(&c, value)
 	}
@@ -364,7 +365,7 @@ func (e *entry) belongTo(r *runner) {
 		return
 	}
 	e.mu.Lock()
-	e.recorded = r.records()
+	e.recorded, e.remote = r.records(), r.onStandby()
 	e.mu.Unlock()
 }
 
@@ -405,7 +406,7 @@ func (e *entry) age(now, at time.Time) (Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	old := at.Sub(e.seen)
-	if e.sample.Quality == Bad || e.fresh <= 0 || old <= e.fresh {
+	if e.remote || e.sample.Quality == Bad || e.fresh <= 0 || old <= e.fresh {
 		return Change{}, false
 	}
 	switch limit := e.limit(); {

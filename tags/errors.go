@@ -21,6 +21,7 @@ var (
 	ErrWriteNotFound     = fault.New(fault.NotFound, "WRITE_NOT_FOUND", "write not found")
 	ErrInvalidTag        = fault.New(fault.Invalid, "INVALID_TAG", "tag definition is not valid")
 	ErrDriverExists      = fault.New(fault.AlreadyExists, "DRIVER_EXISTS", "driver id is in use")
+	ErrWriteUnanswered   = fault.New(fault.Unavailable, "WRITE_UNANSWERED", "the engine that runs the driver did not answer; the write may have been queued")
 	ErrClosed            = fault.New(fault.Unavailable, "ENGINE_STOPPED", "the tag engine has stopped")
 )
 

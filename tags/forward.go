@@ -34,6 +34,9 @@ func (f *forwarding) store(ctx context.Context, readings []Forwarded) error {
 		return errRedefined
 	}
 	r := f.runner
+	if !r.mayCall() {
+		return errNotRun
+	}
 	now, at := r.engine.now(), time.Now()
 	f.convert(readings, now)
 	if len(f.changes) == 0 {

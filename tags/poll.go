@@ -134,7 +134,7 @@ func (r *runner) regroupDue(last time.Time) (due time.Time, changed bool) {
 
 // interval returns the polling interval of a tag, 0 when it is not polled.
 func (r *runner) interval(t *Tag) time.Duration {
-	if r.unpolled {
+	if r.unpolled || r.onStandby() {
 		return 0
 	}
 	if t.PollInterval > 0 {
@@ -207,7 +207,7 @@ func (t *Tag) point() Point {
 // take applies the readings of some targets and notifies of the changes. asked is when they were requested,
 // zero for what the device sent by itself. It collects the changes in scratch and returns it.
 func (r *runner) take(t *targets, which []int, readings []Reading, asked time.Time, scratch []Change) []Change {
-	if r.ctx.Err() != nil { // the driver did not stop in time and its tags are not its own any more
+	if r.ctx.Err() != nil || !r.mayCall() { // the driver did not stop in time and its tags are not its own any more
 		return scratch
 	}
 	now, at := r.engine.now(), time.Now()

@@ -67,12 +67,13 @@ const (
 	ReasonType                // the device's value does not fit the tag's data type
 	ReasonRemoved             // the tag has been removed
 	ReasonDriver              // the driver reports that the value is not good
+	ReasonEngine              // nothing is heard of the engine that runs the driver
 	endOfReasons
 )
 
 var reasonNames = [...]string{
 	"", "WaitingForData", "NotConnected", "NoDriver", "Stale", "OutOfRange", "DeviceError", "Timeout",
-	"ConfigError", "TypeMismatch", "Removed", "DriverReported",
+	"ConfigError", "TypeMismatch", "Removed", "DriverReported", "EngineLost",
 }
 
 // String returns the name on the wire, empty for ReasonNone.

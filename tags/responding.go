@@ -16,6 +16,13 @@ func (r *runner) currentState() DriverState {
 
 // call calls the driver from the runner's goroutine, and lets the sweeper see how long it takes.
 func (r *runner) call(f func() error) error {
+	if !r.mayCall() {
+		return errNotRun
+	}
+	return r.watched(f)
+}
+
+func (r *runner) watched(f func() error) error {
 	r.busy.Store(int64(time.Since(r.born)) + 1)
 	defer r.busy.Store(0)
 	return r.guarded(f)

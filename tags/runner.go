@@ -31,12 +31,15 @@ type runner struct {
 	unpolled  bool          // the driver is Unpolled or a Forwarder
 	timeout   time.Duration // of one call of Read, Write or Requests.Next
 
+	// Of the run of a driver, a new one for each call of RunDriver; see begin.
 	ctx    context.Context // ends calls of the driver at once
 	cancel context.CancelFunc
 	quit   context.Context // ends the runner once its queued writes are out
 	leave  context.CancelFunc
 	done   chan struct{}
-	wake   wake.Signal
+
+	standby standby
+	wake    wake.Signal
 
 	mu       sync.Mutex
 	entries  map[*entry]struct{}
@@ -69,7 +72,7 @@ const defaultDriverBatch = 500
 
 func newRunner(e *Engine, id string, d Driver, o DriverOptions) *runner {
 	r := &runner{engine: e, id: id, driver: d, opts: o, log: e.log.With("driver", id), batch: defaultDriverBatch,
-		done: make(chan struct{}), wake: wake.NewSignal(), entries: make(map[*entry]struct{}), state: DriverConnecting, born: time.Now()}
+		wake: wake.NewSignal(), entries: make(map[*entry]struct{}), state: DriverConnecting, born: time.Now()}
 	if l, ok := d.(BatchLimiter); ok && l.MaxBatch() > 0 {
 		r.batch = l.MaxBatch()
 	}
@@ -81,25 +84,44 @@ func newRunner(e *Engine, id string, d Driver, o DriverOptions) *runner {
 	if p, ok := d.(Planner); ok {
 		r.planner, r.timeout = p, max(o.Timeout, p.CallTimeout())
 	}
+	if e.shared != nil {
+		r.state = DriverStopped
+		r.standby.waiting.Store(true)
+	}
+	r.begin()
+	return r
+}
+
+// begin makes the contexts of a run.
+func (r *runner) begin() {
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.quit, r.leave = context.WithCancel(r.ctx)
-	return r
+	r.done = make(chan struct{})
 }
 
 // records reports whether Options.Store has the history of the runner's tags.
 func (r *runner) records() bool { return r.forwarder != nil && r.engine.store != nil }
 
-func (r *runner) start() { go r.run() }
+func (r *runner) start() {
+	if r.engine.shared == nil {
+		go r.run()
+	}
+}
 
 // stop lets queued writes go out until ctx ends, then ends everything.
 func (r *runner) stop(ctx context.Context) error {
+	done, ran := r.forbid()
+	if !ran {
+		r.closeDriver()
+		return nil
+	}
 	r.leave()
 	select {
-	case <-r.done:
+	case <-done:
 	case <-ctx.Done():
 		r.cancel()
 		select {
-		case <-r.done:
+		case <-done:
 		case <-time.After(time.Second): // a driver that ignores its context cannot be waited for
 			r.setState(DriverStopped)
 			return fmt.Errorf("driver %s did not stop: %w", r.id, ctx.Err())
@@ -122,7 +144,7 @@ func (r *runner) run() {
 			}
 			r.endReadBack()
 		}
-		if err == nil {
+		if err == nil || r.engine.shared != nil && r.quit.Err() != nil { // where the driver goes on, nothing is lost
 			break
 		}
 		failures++
@@ -132,6 +154,10 @@ func (r *runner) run() {
 		backoff.Wait(r.quit, backoff.Jitter(delay))
 	}
 	r.setState(DriverStopped)
+	if r.engine.shared != nil {
+		r.failQueue(textMoved)
+		return
+	}
 	r.failQueue(textStopped)
 }
 
@@ -172,7 +198,7 @@ func (r *runner) offline(err error, wait time.Duration) {
 }
 
 func (r *runner) closeDriver() {
-	if err := r.call(r.driver.Close); err != nil && r.quit.Err() == nil {
+	if err := r.watched(r.driver.Close); err != nil && r.quit.Err() == nil {
 		r.log.Debug("closing the driver failed", "error", err)
 	}
 }
@@ -289,6 +315,9 @@ func (r *runner) degradeAll(reason Reason) (changes []Change) {
 }
 
 func (r *runner) status() DriverStatus {
+	if s, ok := r.reported(); ok {
+		return s
+	}
 	var breakers []Breaker
 	if b, ok := r.driver.(BreakerReporter); ok {
 		_ = r.guarded(func() error {

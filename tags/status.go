@@ -21,6 +21,7 @@ const (
 type DriverStatus struct {
 	ID             string
 	Type           string
+	Engine         string // that runs the driver; empty if it is not shared, or if no engine is known to run it
 	State          DriverState
 	LastError      string // text of the last failure, of a call or of a single point; empty when there was none
 	LastErrorAt    time.Time

@@ -282,7 +282,7 @@ func (s *Subscription) take(limit int) []Change {
 	for k, i := range batch {
 		en := entries[k]
 		en.mu.Lock()
-		c := Change{Tag: en.tag.Load(), Sample: en.sample, Seq: en.seq, Degraded: en.degraded, Recorded: en.recorded}
+		c := Change{Tag: en.tag.Load(), Sample: en.sample, Seq: en.seq, Degraded: en.degraded, Recorded: en.recorded, Remote: en.remote}
 		if !c.Degraded {
 			en.restores(&c)
 		} else if en.engine > c.ServerTime.UnixMicro() {

@@ -174,6 +174,8 @@ type Change struct {
 	// Recorded reports that the history of the tag is stored by Options.Store, because its driver is a
 	// Forwarder: whoever stores changes skips it. Every change of such a tag has it, also one of quality alone.
 	Recorded bool
+	// Remote reports that another engine runs the driver of the tag: it stores the change and evaluates the rules of the tag.
+	Remote bool
 
 	moved int64 // HistoryTime in µs if it is another one than Time, 0 else
 }

@@ -23,6 +23,7 @@ type WriteRequest struct {
 	// NotAfter is when the value must have been passed to the driver: a write that waits longer, behind a slow device or in a process that was
 	// stopped, fails. Zero: it waits as long as the driver is online.
 	NotAfter time.Time
+	ID       string // of the write; default: a new one
 }
 
 // queuedWrite is a write on its way to the driver.
@@ -73,7 +74,19 @@ func (e *Engine) Write(ctx context.Context, q WriteRequest) (Write, error) {
 // nil, writes[i] is queued. A failure to log them is the error; then none is queued. More than
 // MaxBatch requests are an ErrBatchSizeExceeded. Once the requests are checked, ending ctx
 // does not withdraw them.
+//
+// Requests for a driver that another engine runs are passed on to it. If its answer does not come, errs[i] is an ErrWriteUnanswered
+// with the id under which the write is found if it was queued.
 func (e *Engine) WriteMany(ctx context.Context, requests []WriteRequest) (writes []Write, errs []error, err error) {
+	writes, errs, err = e.WriteHere(ctx, requests)
+	if err == nil && e.shared != nil {
+		e.passOn(ctx, requests, writes, errs)
+	}
+	return writes, errs, err
+}
+
+// WriteHere is WriteMany without what other engines run: a request for such a driver is an ErrDriverOffline.
+func (e *Engine) WriteHere(ctx context.Context, requests []WriteRequest) (writes []Write, errs []error, err error) {
 	if len(requests) > MaxBatch {
 		return nil, nil, ErrBatchSizeExceeded
 	}
@@ -295,6 +308,9 @@ func (e *Engine) acceptFor(q WriteRequest, redirects int) (*runner, *queuedWrite
 		}
 		return owner, w, err
 	}
+	if r.onStandby() {
+		return nil, nil, &elsewhere{r.id, tag.Name}
+	}
 	if err := r.reserve(); err != nil {
 		return nil, nil, about(err, tag)
 	}
@@ -302,7 +318,7 @@ func (e *Engine) acceptFor(q WriteRequest, redirects int) (*runner, *queuedWrite
 		entry: en,
 		tag:   tag,
 		item:  WriteItem{Point: tag.point(), Value: raw}, notAfter: q.NotAfter,
-		write: Write{ID: e.newID(), Tag: tag.Name, Driver: tag.Driver, Address: tag.Address, Value: value, By: q.By, State: WriteQueued,
+		write: Write{ID: e.writeID(q), Tag: tag.Name, Driver: tag.Driver, Address: tag.Address, Value: value, By: q.By, State: WriteQueued,
 			Confirm: q.Confirm || tag.Confirm, QueuedAt: e.now().UTC().Truncate(time.Microsecond)},
 	}, nil
 }

@@ -76,8 +76,9 @@ func (r *Service) Remove(ctx context.Context, id, by string) error {
 }
 
 const (
-	commentRemoved   = "the rule was removed"
-	commentUnlatched = "the rule is no longer latching"
+	commentRemoved    = "the rule was removed"
+	commentUnlatched  = "the rule is no longer latching"
+	commentTagRemoved = "the tag was removed"
 )
 
 // drop removes a rule from memory and ends its alarm. The lock is held.
@@ -88,7 +89,7 @@ func (r *Service) drop(id, by string) {
 		r.transit(&evaluation{rule: Rule{ID: id}, timer: -1}, removed)
 	}
 	if e := r.rules[id]; e != nil {
-		if e.rule.Latching || e.phase == PhaseActive || e.phase == PhaseOffDelay {
+		if e.rule.Latching || e.idle || e.phase == PhaseActive || e.phase == PhaseOffDelay { // of an idle one it is not known
 			r.transit(e, removed)
 		}
 		r.leave(e)
@@ -101,6 +102,9 @@ func (r *Service) put(e *evaluation) {
 	now := r.now()
 	old, kept := r.rules[e.rule.ID], false
 	r.rules[e.rule.ID] = e
+	if r.drivers != nil && r.putIdle(old, e, now) {
+		return
+	}
 	switch {
 	case old == nil:
 	case old.rule.Enabled && e.rule.Enabled && old.rule.sees(&e.rule):

@@ -30,6 +30,7 @@ type evaluation struct {
 	over      bool      // result of the last evaluation
 	confirmed bool      // evaluated since the phase was restored
 	known     bool      // the current samples could be evaluated
+	idle      bool      // another service evaluates the rule, or will; see Adopt
 	doubt     bool      // another service cleared the alarm while nothing could be evaluated here
 
 	match     map[tags.Value]struct{} // States as values
@@ -113,8 +114,11 @@ func (r *Service) Observe(changes []tags.Change) {
 			w.offset = offset(c.Time().Sub(now))
 		}
 		r.sample = c
+		if r.drivers != nil {
+			r.share(w, now)
+		}
 		for _, e := range w.rules {
-			if e.outage != nil {
+			if e.outage != nil && !e.idle {
 				e.outage.observe(e, w, c, before)
 			}
 			r.evaluate(e, now)
@@ -144,6 +148,9 @@ func offset(ahead time.Duration) time.Duration {
 
 // evaluate evaluates the current samples of a rule and updates its phase.
 func (r *Service) evaluate(e *evaluation, now time.Time) {
+	if e.idle {
+		return
+	}
 	r.judge(e, now)
 	if r.timers.set(e) {
 		poke(r.wake)
@@ -277,6 +284,10 @@ func (r *Service) resume(e *evaluation, now time.Time) {
 
 // expire ends the delay of a rule at its deadline.
 func (r *Service) expire(e *evaluation) {
+	if valid := r.validOf(e); valid != nil && !valid() { // whoever has adopted it ends the delay
+		e.deadline = time.Time{}
+		return
+	}
 	at := e.deadline
 	switch e.phase {
 	case PhaseOnDelay:
@@ -323,7 +334,7 @@ func (r *Service) clear(e *evaluation, at time.Time) {
 // endRemoved ends the alarm or the delay of a rule whose tag was removed.
 func (r *Service) endRemoved(e *evaluation, at time.Time) {
 	if e.phase == PhaseActive || e.phase == PhaseOffDelay {
-		r.transit(e, alarms.Signal{At: at, Comment: "the tag was removed"})
+		r.transit(e, alarms.Signal{At: at, Comment: commentTagRemoved})
 		if r.pollInterval > 0 {
 			r.ended = e.rule.ID
 		}

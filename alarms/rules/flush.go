@@ -33,7 +33,8 @@ type backlog struct {
 type transition struct {
 	of     *backlog
 	signal alarms.Signal
-	number uint64 // see Service.queued
+	number uint64      // see Service.queued
+	valid  func() bool // reports whether this service may store it; nil: always
 }
 
 func transitionOf(e *list.Element) *transition {
@@ -66,6 +67,7 @@ func (r *Service) transit(e *evaluation, s alarms.Signal) {
 		return
 	}
 	r.queueSignal(e.rule.ID, s)
+	transitionOf(r.queue.Back()).valid = r.validOf(e)
 }
 
 // queueSignal appends a signal of a rule to the queue. The lock is held.
@@ -105,7 +107,7 @@ func (r *Service) note(level slog.Level, msg string, args ...any) {
 
 // touch schedules the state of a rule to be stored. The lock is held.
 func (e *evaluation) touch(r *Service) {
-	if !e.unsaved && e.replay == nil {
+	if !e.unsaved && e.replay == nil && !e.idle {
 		e.unsaved = true
 		r.dirty = append(r.dirty, e)
 		poke(r.unsaved)
@@ -170,10 +172,14 @@ func (r *Service) keep(ctx, storing context.Context) {
 			wait = r.retryInterval - now.Sub(failed)
 		case urgent || dirty && (now.Sub(saved) < 0 || now.Sub(saved) >= r.flushInterval):
 			failed = time.Time{}
-			if err := r.flush(storing); err != nil {
-				failed = r.now()
-			}
+			err := r.flush(storing)
 			saved = r.now()
+			r.mu.Lock()
+			withheld := r.drivers != nil && r.queue.Len() > 0 // until Abandon is called
+			r.mu.Unlock()
+			if err != nil || withheld {
+				failed = saved
+			}
 			continue
 		case dirty:
 			wait = r.flushInterval - now.Sub(saved)
@@ -267,6 +273,9 @@ func (r *Service) nextAttempt() attempt {
 	next := attempt{of: make([]*backlog, 0, n), signals: make([]alarms.Signal, 0, n)}
 	for e := r.queue.Front(); e != nil && len(next.signals) < n; e = e.Next() {
 		t := transitionOf(e)
+		if t.valid != nil && !t.valid() { // Abandon withdraws it
+			continue
+		}
 		next.of, next.signals = append(next.of, t.of), append(next.signals, t.signal)
 		t.of.inFlight++
 	}

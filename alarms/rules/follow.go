@@ -30,6 +30,9 @@ func (r *Service) follow(ctx context.Context) {
 		if err == nil {
 			err = r.recheck(ctx)
 		}
+		if err == nil {
+			err = r.adoptMoved(ctx)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -124,7 +127,7 @@ func (r *Service) recheck(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id, e := range r.rules {
-		if raised[id] || !e.confirmed || r.pending(id) {
+		if raised[id] || !e.confirmed || e.idle || r.pending(id) {
 			continue
 		}
 		switch e.phase {

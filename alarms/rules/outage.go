@@ -51,7 +51,7 @@ func (w *watch) watchLink(gone bool, now time.Time) {
 	switch was := w.gone(); {
 	case gone && !was:
 		for _, e := range w.rules {
-			if !e.gone() {
+			if !e.gone() && !e.idle {
 				e.lose()
 			}
 		}

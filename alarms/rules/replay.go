@@ -57,7 +57,9 @@ func (r *Service) observeLate(w *watch, c *tags.Change, now time.Time) {
 	}
 	w.source = source
 	for _, e := range w.rules {
-		r.replay(e, w, c, now)
+		if !e.idle {
+			r.replay(e, w, c, now)
+		}
 	}
 }
 

@@ -38,6 +38,10 @@ type Options struct {
 	// PollInterval is how often the store is checked for rules that other services have changed. It requires a
 	// store that is a Versioner. Default 0: no other service uses the store.
 	PollInterval time.Duration
+
+	// Shared is set if other services evaluate rules of the same store, each of them those of the drivers that it has adopted: see
+	// [Service.Adopt]. It requires Current and PollInterval. Default: all rules are evaluated here.
+	Shared bool
 }
 
 // Service evaluates rules over the changes of tags and raises and clears their alarms. It is safe for concurrent use.
@@ -105,6 +109,10 @@ type Service struct {
 	notes        []func()            // log lines, to be written without the lock
 	stats        Stats
 
+	drivers   map[string]func() bool // whose rules are evaluated here; nil for all; see Adopt
+	adopting  sync.Mutex             // held while rules are adopted; taken before mu
+	unadopted bool                   // a rule has come to a driver of drivers and is not evaluated yet
+
 	sample      *tags.Change             // current one that is being evaluated; nil for none
 	lateQueued  int                      // of lateBacklogs
 	replaying   map[*evaluation]struct{} // those with a replay
@@ -138,6 +146,9 @@ func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Se
 		wake: make(chan struct{}, 1), unsaved: make(chan struct{}, 1), backlogs: make(map[string]*backlog),
 		lateBacklogs: make(map[string]*backlog), replaying: make(map[*evaluation]struct{}), lateSources: make(map[string]*lateSource),
 		rules: make(map[string]*evaluation), broken: make(map[string]bool), watches: make(map[string]*watch), pollInterval: o.PollInterval,
+	}
+	if o.Shared {
+		r.drivers = make(map[string]func() bool)
 	}
 	if r.states == nil {
 		r.states, _ = store.(StateStore)
@@ -184,6 +195,9 @@ func (o *Options) check(store Store, target alarms.Target) error {
 			return fmt.Errorf("rules: Options.%s must not be negative, not %v", f.name, f.value)
 		}
 	}
+	if o.Shared && (o.Current == nil || o.PollInterval == 0) {
+		return errors.New("rules: Options.Shared requires Current and PollInterval")
+	}
 	if _, ok := store.(Versioner); !ok && o.PollInterval > 0 {
 		return errors.New("rules: Options.PollInterval requires a store that is a Versioner")
 	}
@@ -207,15 +221,9 @@ func (r *Service) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept := make(map[string]State)
-	if r.states != nil {
-		states, err := r.states.RuleStates(ctx)
-		if err != nil {
-			return err
-		}
-		for _, s := range states {
-			kept[s.RuleID] = s
-		}
+	kept, err := r.readStates(ctx)
+	if err != nil {
+		return err
 	}
 	ids, pending, err := r.loadPending(ctx)
 	if err != nil {
@@ -240,7 +248,10 @@ func (r *Service) load(ctx context.Context) error {
 			delete(raised, rule.ID)
 			continue
 		}
-		if rule.Enabled {
+		switch {
+		case rule.Enabled && r.drivers != nil: // whoever adopts its driver restores it
+			delete(raised, rule.ID)
+		case rule.Enabled:
 			lasts, active := raised[rule.ID]
 			e.restore(kept[rule.ID], lasts, now)
 			if !active || lasts {
@@ -260,6 +271,19 @@ func (r *Service) load(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// readStates returns the stored states by the ids of their rules.
+func (r *Service) readStates(ctx context.Context) (map[string]State, error) {
+	if r.states == nil {
+		return nil, nil
+	}
+	list, err := r.states.RuleStates(ctx)
+	kept := make(map[string]State, len(list))
+	for _, s := range list {
+		kept[s.RuleID] = s
+	}
+	return kept, err
 }
 
 // Close ends evaluation and stores what is pending, within ctx. Later changes are ignored. It may be called twice.
@@ -324,6 +348,9 @@ func (r *Service) join(e *evaluation, now time.Time) {
 	e.tag = r.watch(e.rule.Tag, e)
 	if e.rule.Kind == Deviation && e.rule.SetpointTag != "" {
 		e.setpoint = r.watch(e.rule.SetpointTag, e)
+	}
+	if r.drivers != nil && !e.idle {
+		e.idle = !r.adopted(e.tag)
 	}
 	if e.tag.known {
 		r.evaluate(e, now)

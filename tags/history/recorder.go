@@ -101,11 +101,11 @@ func NewRecorder(store Store, o RecorderOptions) (*Recorder, error) {
 	return r, nil
 }
 
-// Observe records changes. Pass it to Engine.Observe. Changes that are Recorded are skipped.
+// Observe records changes. Pass it to Engine.Observe. Changes that are Recorded or Remote are skipped: others record them.
 func (r *Recorder) Observe(changes []tags.Change) {
 	r.mu.Lock()
 	for i := range changes {
-		if !changes[i].Recorded {
+		if !changes[i].Recorded && !changes[i].Remote {
 			r.pending = append(r.pending, sampleOf(&changes[i]))
 		}
 	}

@@ -1,0 +1,251 @@
+package rules
+
+import (
+	"context"
+	"time"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/tags"
+)
+
+// Adopt makes a service with [Options.Shared] evaluate the rules of the tags of a driver, from where the service that evaluated them before
+// has left off: with their alarms, and with the delays that are stored. Call it before the driver is run here, and when no other service evaluates them any
+// more. valid reports whether that is still so: nothing is stored any more of what was evaluated here once it reports false. It must be quick. If Adopt returns an
+// error, call it again or call Abandon.
+func (r *Service) Adopt(ctx context.Context, driver string, valid func() bool) error {
+	r.mu.Lock()
+	if r.drivers == nil {
+		r.mu.Unlock()
+		return nil
+	}
+	r.drivers[driver] = valid
+	r.mu.Unlock()
+	return r.adoptIdle(ctx)
+}
+
+// Yield ends the evaluation of the rules of a driver, after what it has led to is stored. Call it when the driver is not run
+// here any more, and before another service adopts it. If ctx ends first, Yield returns its error.
+func (r *Service) Yield(ctx context.Context, driver string) error {
+	r.mu.Lock()
+	resting := r.rest(driver, r.now())
+	r.mu.Unlock()
+	if len(resting) == 0 {
+		return nil
+	}
+	if err := r.Settle(ctx); err != nil {
+		return err
+	}
+	for {
+		r.mu.Lock()
+		unsaved := false
+		for _, e := range resting {
+			unsaved = unsaved || e.unsaved
+		}
+		r.mu.Unlock()
+		if !unsaved {
+			return nil
+		}
+		poke(r.unsaved)
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Abandon is Yield where another service may have adopted the driver already, such as after a lease has ended that could not be
+// renewed. What is not stored yet of its alarms is left to that service, except occurrences that are over, which it cannot know.
+func (r *Service) Abandon(driver string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.rest(driver, r.now()) {
+		r.withdraw(e)
+	}
+	if r.moved != nil {
+		close(r.moved)
+		r.moved = nil
+	}
+}
+
+// adopted reports whether the rules of a tag are evaluated here. The lock is held.
+func (r *Service) adopted(w *watch) bool {
+	return w.def != nil && r.drivers[w.def.Driver] != nil && w.reason != tags.ReasonRemoved
+}
+
+// share adapts the rules of a tag to its driver, which may be another one now. The lock is held.
+func (r *Service) share(w *watch, now time.Time) {
+	adopted, removed := r.adopted(w), w.reason == tags.ReasonRemoved
+	for _, e := range w.rules {
+		switch {
+		case e.tag != w:
+		case e.idle && removed: // it may be that no service evaluates it
+			r.transit(e, alarms.Signal{At: now, Comment: commentTagRemoved})
+		case e.idle && adopted:
+			r.unadopted = true
+		case !e.idle && !adopted && !removed:
+			r.makeIdle(e)
+		}
+	}
+}
+
+// putIdle replaces a rule in memory that is not evaluated here, and reports whether it has done so. The lock is held.
+func (r *Service) putIdle(old, e *evaluation, now time.Time) bool {
+	switch known := old != nil && old.idle; {
+	case !e.rule.Enabled && known:
+		r.transit(old, alarms.Signal{At: now}) // it may be that no service evaluates it
+	case !e.rule.Enabled:
+		return false
+	default:
+		e.idle = known && old.rule.Tag == e.rule.Tag || !r.adoptedTag(e.rule.Tag)
+		if !e.idle {
+			return false
+		}
+		if old != nil && !known {
+			r.clearAlarm(old, now)
+		}
+		r.join(e, now)
+	}
+	if old != nil {
+		r.leave(old)
+	}
+	return true
+}
+
+// adoptedTag is adopted for a tag that may have no rules yet.
+func (r *Service) adoptedTag(name string) bool {
+	if w := r.watches[name]; w != nil {
+		return r.adopted(w)
+	}
+	s, ok := r.current(name)
+	return ok && s.Tag != nil && r.drivers[s.Tag.Driver] != nil
+}
+
+// rest ends the evaluation of the rules of a driver and returns them. The lock is held.
+func (r *Service) rest(driver string, now time.Time) (resting []*evaluation) {
+	if r.drivers == nil {
+		return nil
+	}
+	delete(r.drivers, driver)
+	for _, e := range r.rules {
+		if e.idle || e.tag == nil || e.tag.def == nil || e.tag.def.Driver != driver || e.tag.reason == tags.ReasonRemoved {
+			continue
+		}
+		if !e.deadline.IsZero() && !e.deadline.After(now) {
+			r.expire(e)
+		}
+		r.makeIdle(e)
+		resting = append(resting, e)
+	}
+	return resting
+}
+
+// makeIdle ends the evaluation of a rule. Its phase stays until it is stored. The lock is held.
+func (r *Service) makeIdle(e *evaluation) {
+	r.timers.remove(e)
+	delete(r.replaying, e)
+	e.idle, e.outage, e.points = true, nil, nil
+	e.deadline, e.recheck = time.Time{}, time.Time{}
+}
+
+// withdraw drops what is pending of a rule and not being stored. The lock is held.
+func (r *Service) withdraw(e *evaluation) {
+	e.unsaved = false
+	for i, x := range r.dirty {
+		if x == e {
+			r.dirty = append(r.dirty[:i], r.dirty[i+1:]...)
+			break
+		}
+	}
+	b := r.backlogs[e.rule.ID]
+	if b == nil || len(b.pending) == b.inFlight {
+		return
+	}
+	gone := b.pending[b.inFlight:]
+	b.pending = b.pending[:b.inFlight]
+	var raised *alarms.Alarm
+	for _, element := range gone {
+		r.queue.Remove(element)
+		s := transitionOf(element).signal
+		switch {
+		case s.Raise != nil && raised == nil:
+			raised = s.Raise
+		case s.Raise == nil && raised != nil:
+			r.queueLate(e.rule.ID, raised, s.At)
+			raised = nil
+		}
+	}
+	r.serial++
+	r.show(b)
+}
+
+// adoptMoved adopts the rules of tags that have come to a driver of this service.
+func (r *Service) adoptMoved(ctx context.Context) error {
+	r.mu.Lock()
+	moved := r.unadopted
+	r.unadopted = false
+	r.mu.Unlock()
+	if !moved {
+		return nil
+	}
+	err := r.adoptIdle(ctx)
+	if err != nil {
+		r.mu.Lock()
+		r.unadopted = true
+		r.mu.Unlock()
+	}
+	return err
+}
+
+// adoptIdle begins to evaluate the idle rules of the drivers that were adopted.
+func (r *Service) adoptIdle(ctx context.Context) error {
+	r.adopting.Lock()
+	defer r.adopting.Unlock()
+	r.mu.Lock()
+	none := len(r.toAdopt()) == 0 // another call may have been faster
+	r.mu.Unlock()
+	if none {
+		return nil
+	}
+	raised, err := r.raised(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := r.readStates(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	for _, e := range r.toAdopt() {
+		lasts, active := raised[e.rule.ID]
+		e.idle, e.confirmed = false, false
+		e.restore(kept[e.rule.ID], lasts, now)
+		if active && !lasts && !e.rule.Latching {
+			r.transit(e, alarms.Signal{At: now})
+		}
+		if e.tag.known {
+			r.evaluate(e, now)
+		}
+	}
+	return nil
+}
+
+// toAdopt returns the idle rules of the drivers that were adopted. The lock is held.
+func (r *Service) toAdopt() (list []*evaluation) {
+	for _, e := range r.rules {
+		if e.idle && e.tag != nil && r.adopted(e.tag) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// validOf returns what reports whether this service may store transitions of a rule; nil if it always may. The lock is held.
+func (r *Service) validOf(e *evaluation) func() bool {
+	if r.drivers == nil || e.idle || e.tag == nil || e.tag.def == nil {
+		return nil
+	}
+	return r.drivers[e.tag.def.Driver]
+}

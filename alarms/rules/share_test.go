@@ -1,0 +1,259 @@
+package rules_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/rules"
+	"github.com/otkit/otkit/tags"
+)
+
+func valid() bool { return true }
+
+// shared are engines that share the driver "plc", of which each has the newest sample of the tag "t".
+type shared struct {
+	t       *testing.T
+	store   *flaky
+	engines []*plant
+
+	mu     sync.Mutex
+	sample tags.Snapshot
+	seq    uint64
+}
+
+func share(t *testing.T, n int, first ...rules.Rule) *shared {
+	s := &shared{t: t, store: &flaky{memory: newMemory()}}
+	for _, r := range first {
+		require.NoError(t, s.store.AddRule(t.Context(), r))
+	}
+	s.sample = tags.Snapshot{Tag: &tags.Tag{Name: "t", Driver: "plc", DataType: tags.Float}, Sample: tags.Sample{Reason: tags.ReasonWaiting}}
+	for range n {
+		s.join()
+	}
+	return s
+}
+
+func (s *shared) join() *plant {
+	s.t.Helper()
+	p := &plant{t: s.t, store: s.store}
+	var err error
+	p.service, err = alarms.New(s.t.Context(), s.store, alarms.Options{})
+	require.NoError(s.t, err)
+	p.rules, err = rules.New(s.t.Context(), s.store, p.service, rules.Options{PollInterval: 250 * time.Millisecond, Shared: true,
+		Current: func(tag string) (tags.Snapshot, bool) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.sample, tag == "t"
+		}})
+	require.NoError(s.t, err)
+	s.engines = append(s.engines, p)
+	return p
+}
+
+func (s *shared) stop() {
+	for _, p := range s.engines {
+		p.stop()
+	}
+}
+
+// set shows a value to all engines.
+func (s *shared) set(v float64) { s.change(tags.FloatValue(v), tags.Good, tags.ReasonNone) }
+
+func (s *shared) change(v tags.Value, q tags.Quality, reason tags.Reason) {
+	s.mu.Lock()
+	now := time.Now()
+	s.seq++
+	s.sample.Sample = tags.Sample{Value: v, Quality: q, Reason: reason, SourceTime: now, ServerTime: now}
+	c := tags.Change{Tag: s.sample.Tag, Sample: s.sample.Sample, Seq: s.seq}
+	s.mu.Unlock()
+	for _, p := range s.engines {
+		p.rules.Observe([]tags.Change{c})
+	}
+	pass(time.Second)
+}
+
+func (s *shared) kinds() []alarms.EventKind {
+	s.t.Helper()
+	pass(500 * time.Millisecond)
+	return kinds(s.t, s.engines[0].service)
+}
+
+func TestOneOfSeveralEnginesEvaluates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 3, rule(rules.High, nil))
+		defer s.stop()
+		s.set(90)
+		require.Empty(t, s.kinds(), "no engine has adopted the driver")
+		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", valid))
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds(), "the value is known already")
+		s.set(70)
+		s.set(91)
+		require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared, alarms.Raised}, s.kinds())
+		require.NoError(t, s.engines[0].rules.Yield(t.Context(), "plc"))
+		s.set(70)
+		require.Len(t, s.kinds(), 3)
+		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "plc", valid))
+		require.Equal(t, alarms.Cleared, s.kinds()[3])
+		s.set(92)
+		s.set(93)
+		require.Len(t, s.kinds(), 5)
+		require.NoError(t, s.engines[1].rules.Yield(t.Context(), "plc"))
+		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", valid))
+		s.set(94)
+		require.Len(t, s.kinds(), 5, "it lasts")
+		s.set(60)
+		require.Len(t, s.kinds(), 6)
+		late := s.join()
+		require.NoError(t, s.engines[0].rules.Yield(t.Context(), "plc"))
+		require.NoError(t, late.rules.Adopt(t.Context(), "plc", valid))
+		s.set(95)
+		require.Len(t, s.kinds(), 7)
+	})
+}
+
+func TestDelaysGoOnInAnotherEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 2, rule(rules.High, func(r *rules.Rule) { r.OnDelay, r.OffDelay = 10*time.Second, 10*time.Second }))
+		defer s.stop()
+		var gone atomic.Bool
+		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", func() bool { return !gone.Load() }))
+		s.set(90) // takes 1 s
+		pass(3 * time.Second)
+		gone.Store(true) // the first engine hangs; nobody evaluates for three seconds
+		pass(3 * time.Second)
+		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "plc", valid))
+		pass(2900 * time.Millisecond)
+		require.Empty(t, kinds(t, s.engines[0].service))
+		pass(200 * time.Millisecond)
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, s.engines[0].service))
+		s.engines[0].rules.Abandon("plc")
+		s.set(70)
+		pass(4 * time.Second)
+		require.NoError(t, s.engines[1].rules.Yield(t.Context(), "plc"))
+		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", valid))
+		pass(4900 * time.Millisecond)
+		require.Len(t, kinds(t, s.engines[0].service), 1)
+		pass(200 * time.Millisecond)
+		require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, kinds(t, s.engines[0].service))
+		pass(time.Minute)
+		require.Len(t, s.kinds(), 2)
+	})
+}
+
+// An engine that cannot store leaves what lasts to the one that takes over, and stores later only what that cannot know.
+func TestAlarmsThatAreAbandoned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 2, rule(rules.High, nil))
+		defer s.stop()
+		var lost atomic.Bool
+		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", func() bool { return !lost.Load() }))
+		s.store.broken.Store(true)
+		began := time.Now()
+		s.set(90)
+		s.set(70) // an occurrence that is over
+		s.set(91)
+		lost.Store(true)
+		s.store.broken.Store(false)
+		pass(5 * time.Second)
+		require.Empty(t, s.kinds(), "without the right to, it stores nothing")
+		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "plc", valid))
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
+		s.engines[0].rules.Abandon("plc")
+		pass(5 * time.Second)
+		all, err := s.engines[0].service.History(t.Context(), time.Time{}, time.Time{}, alarms.ListQuery{Page: 1, PageSize: 10})
+		require.NoError(t, err)
+		require.Len(t, all.Occurrences, 2)
+		require.Equal(t, []string{"0-1"}, s.engines[0].lates(began))
+		s.set(60)
+		active, err := s.engines[0].service.Active(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, active)
+	})
+}
+
+func TestRulesThatChangeWhileAnotherEngineEvaluates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 2, rule(rules.High, nil))
+		defer s.stop()
+		here, there := s.engines[0], s.engines[1]
+		require.NoError(t, here.rules.Adopt(t.Context(), "plc", valid))
+		update := func(change func(*rules.Rule)) {
+			t.Helper()
+			_, err := there.rules.Update(t.Context(), "r", func(r *rules.Rule) error { change(r); return nil })
+			require.NoError(t, err)
+			pass(500 * time.Millisecond)
+		}
+		s.set(90)
+		here.requireActive(true, "raised")
+		update(func(r *rules.Rule) { r.Limit = 95 })
+		here.requireActive(false, "another limit")
+		update(func(r *rules.Rule) { r.Limit = 80 })
+		here.requireActive(true, "the old limit")
+		update(func(r *rules.Rule) { r.Enabled = false })
+		here.requireActive(false, "disabled")
+		update(func(r *rules.Rule) { r.Enabled = true })
+		pass(3 * time.Second)
+		here.requireActive(true, "enabled")
+		require.NoError(t, here.rules.Yield(t.Context(), "plc"))
+		update(func(r *rules.Rule) { r.Enabled = false })
+		here.requireActive(false, "disabled while no engine evaluates it")
+		update(func(r *rules.Rule) { r.Enabled = true })
+		require.NoError(t, here.rules.Adopt(t.Context(), "plc", valid))
+		here.requireActive(true, "evaluated again")
+		require.NoError(t, here.rules.Yield(t.Context(), "plc"))
+		require.NoError(t, there.rules.Remove(t.Context(), "r", "anna"))
+		pass(500 * time.Millisecond)
+		here.requireActive(false, "removed while no engine evaluates it")
+		_, err := there.rules.Add(t.Context(), rule(rules.High, nil))
+		require.NoError(t, err)
+		pass(500 * time.Millisecond)
+		here.requireActive(false, "new, and no engine evaluates it")
+		require.NoError(t, there.rules.Adopt(t.Context(), "plc", valid))
+		here.requireActive(true, "new")
+		s.change(tags.FloatValue(90), tags.Bad, tags.ReasonRemoved)
+		here.requireActive(false, "its tag was removed")
+		pass(5 * time.Second)
+		here.requireActive(false, "its tag was removed")
+	})
+}
+
+// A tag that moves to another driver takes its alarms along.
+func TestTagThatMovesToAnotherDriver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 2, rule(rules.High, nil))
+		defer s.stop()
+		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", valid))
+		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "robot", valid))
+		s.set(90)
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
+		moved := *s.sample.Tag
+		moved.Driver = "robot"
+		s.mu.Lock()
+		s.sample.Tag = &moved
+		s.mu.Unlock()
+		s.set(91)
+		require.Len(t, s.kinds(), 1)
+		s.set(70)
+		require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, s.kinds())
+	})
+}
+
+func TestAdoptWhileTheStoreFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, nil))
+		defer s.stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.set(90)
+		require.Error(t, s.engines[0].rules.Adopt(ctx, "plc", valid))
+		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", valid))
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
+	})
+}
