@@ -39,4 +39,11 @@
 //
 // A driver reports a lost connection with [ErrNotConnected]; three consecutive failed calls count as one, too. The engine then sets the
 // quality of its tags to Bad, fails the queued writes and reconnects with exponential backoff.
+//
+// # Several engines
+//
+// Engines that have the same drivers share them with [Options.Shared]. One engine at a time runs a driver: whoever holds a lease of it, such as one
+// of package cluster, calls [Engine.RunDriver], and passes the changes of its tags on to the others, which take them with [Engine.Apply].
+// There they are read and subscribed to as on the engine that runs the driver, and writes are passed on to that. [Change.Remote] tells who observes
+// changes to leave history and rules to it.
 package tags
