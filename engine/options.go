@@ -33,6 +33,9 @@ type Options struct {
 	// New creates it with mode 0700 if it is missing, and locks it: one engine at a time. Required.
 	DataDir string
 
+	// Name is what people call the engine, such as the name of its plant. The console shows it. It may be empty.
+	Name string
+
 	// Server is about the port, TLS, limits and logs. Its Authenticator may be nil. It is asked before
 	// the accounts, or instead of them if WithoutAccounts is set.
 	Server server.Options

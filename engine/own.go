@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/internal/version"
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/health"
@@ -13,9 +17,28 @@ import (
 	"github.com/otkit/otkit/transport/server"
 )
 
-// own is the part of the engine itself: the check of its storage, and alarms about the platform.
+// Operations are the operations of the engine itself, without those of its parts.
+func Operations() []auth.Operation {
+	return []auth.Operation{{ID: "getEngine", Method: http.MethodGet, Path: infoPath, Access: auth.Viewer}}
+}
+
+const infoPath = "/api/v1/engine"
+
+func (e *Engine) routes(r server.Router) error {
+	text, err := json.Marshal(struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}{e.opts.Name, cmp.Or(e.opts.Server.Version, version.String())})
+	r.Get(infoPath, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text)
+	})
+	return err
+}
+
+// own is the part of the engine itself: its name, the check of its storage, and alarms about the platform.
 func (e *Engine) own() server.Part {
-	p := server.Part{Name: "engine", Checks: []health.Check{{Name: "storage", Ready: true, Run: e.checkStorage}},
+	p := server.Part{Name: "engine", Operations: Operations(), Routes: e.routes, Checks: []health.Check{{Name: "storage", Ready: true, Run: e.checkStorage}},
 		Jobs: []func(context.Context){e.notices.run}}
 	if e.opts.Server.Certificate != nil {
 		p.Jobs = append(p.Jobs, e.watchCertificate)

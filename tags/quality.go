@@ -76,6 +76,9 @@ var reasonNames = [...]string{
 	"ConfigError", "TypeMismatch", "Removed", "DriverReported", "EngineLost",
 }
 
+// Known reports whether r is one of the reasons of this version.
+func (r Reason) Known() bool { return r < endOfReasons }
+
 // String returns the name on the wire, empty for ReasonNone.
 func (r Reason) String() string {
 	if r < endOfReasons {

@@ -40,7 +40,10 @@ func drive(t *testing.T, name string) {
 // of accessibility.
 func TestTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
-	drive(t, "console.cjs")
+	chromiumOf(t)
+	e := start(t, with(known, []string{"Server__Name=Plant North"}), "-demo", "-data", t.TempDir())
+	e.admin().good("sim.running")
+	e.drive("console.cjs")
 }
 
 // An admin adds and removes a user and finds it in the audit log.

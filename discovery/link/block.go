@@ -311,7 +311,10 @@ func (r *reader) value(control byte, s *Sample) error {
 	}
 	if control&withQuality != 0 {
 		q := r.byte()
-		s.Quality, s.Reason = tags.Quality(q&3), min(tags.Reason(q>>2), tags.ReasonDriver)
+		s.Quality, s.Reason = tags.Quality(q&3), tags.Reason(q>>2)
+		if !s.Reason.Known() {
+			s.Reason = tags.ReasonDriver
+		}
 		if s.Quality > tags.Good {
 			return errQuality
 		}

@@ -66,7 +66,7 @@ type Parts struct {
 // Build makes the parts. It reads the files that the settings name and needs no network. What is wrong is added to p.
 func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m *metrics.Metrics) Parts {
 	o := engine.Options{
-		DataDir: e.Storage.DataDir,
+		DataDir: e.Storage.DataDir, Name: e.Server.Name,
 		Server: server.Options{Version: version, Logger: log, Metrics: m, MetricsToken: e.Metrics.Token, Tracing: e.Tracing.options(version, log),
 			Listen: e.Server.Listen, PartListeners: e.Server.partListeners(), MaxConns: e.Server.MaxConnections, MaxBodyBytes: e.Server.MaxBodyBytes,
 			HeaderTimeout: e.Server.ReadHeaderTimeout, IdleTimeout: e.Server.IdleTimeout,

@@ -64,6 +64,7 @@ func TestEngineValidates(t *testing.T) {
 		"server: {listen: ':65536'}":                                            `server.listen must be host:port or :port, with a port 0 to 65535, not ":65536"`,
 		"server: {listen: ':-1'}":                                               `server.listen must be host:port or :port, with a port 0 to 65535, not ":-1"`,
 		"server: {listen: ':http'}":                                             `server.listen must be host:port or :port, with a port 0 to 65535, not ":http"`,
+		"server: {name: '" + strings.Repeat("x", 61) + "'}":                     `server.name must have at most 60 characters, and no control characters: "` + strings.Repeat("x", 61) + `"`,
 		"server: {listen: ''}":                                                  `server.listen must be host:port or :port, with a port 0 to 65535, not ""`,
 		"server: {listen: '::1:5001'}":                                          `server.listen must be host:port or :port, with a port 0 to 65535, not "::1:5001"`,
 		"server: {maxBodyBytes: 1023}":                                          "server.maxBodyBytes must be 1024 to 1073741824, not 1023",

@@ -3,6 +3,8 @@ package engineconfig
 import (
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/otkit/otkit/internal/serverconfig"
 	"github.com/otkit/otkit/internal/settings"
@@ -13,6 +15,7 @@ import (
 // Server is the port of the engine.
 type Server struct {
 	Listen                   string            `key:"listen" default:":5001" rule:"address" doc:"Address of the one port for REST, gRPC, streams and health. Port 0 selects a free one."`
+	Name                     string            `key:"name" doc:"Name of the engine, such as that of its plant, at most 60 characters. The console shows it, also in the title of the page; if it is empty, it shows its address."`
 	Profile                  string            `key:"profile" default:"standard" rule:"standard|edge" doc:"Set of defaults. edge is for small machines: discovery.heartbeatSeconds is 60."`
 	DeviceListen             string            `key:"deviceListen" rule:"address or empty" doc:"Address of a second port with just the API of devices, /health/live and /health/ready; empty for none. The TLS, the limits and the access of the first port hold for it too, and an eighth of the connections is its own."`
 	MaxBodyBytes             int64             `key:"maxBodyBytes" default:"8388608" rule:"1024..1073741824" doc:"Largest body of a request or message of gRPC in bytes; larger ones are answered 413. Bridges send messages of up to 1 MiB: below that, the link of a bridge with many tags may fail."`
@@ -47,6 +50,7 @@ type Hubs struct {
 // Validate implements settings.Validator.
 func (s Server) Validate(p *settings.Problems) {
 	p.Must(s.DeviceListen == "" || s.DeviceListen != s.Listen || strings.HasSuffix(s.Listen, ":0"), "deviceListen", "must differ from server.listen")
+	p.Must(utf8.RuneCountInString(s.Name) <= 60 && !strings.ContainsFunc(s.Name, unicode.IsControl), "name", "must have at most 60 characters, and no control characters")
 	serverconfig.Networks(p, "trustedProxies", s.TrustedProxies)
 	serverconfig.Hosts(p, "allowedHosts", s.AllowedHosts)
 }

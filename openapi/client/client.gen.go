@@ -2373,6 +2373,17 @@ type ElementValue = json.RawMessage
 // EmbeddedDataSpecification defines model for EmbeddedDataSpecification.
 type EmbeddedDataSpecification = aas.EmbeddedDataSpecification
 
+// EngineInfo defines model for EngineInfo.
+type EngineInfo struct {
+	// Name As in the setting server.name; may be empty.
+	//
+	// Example: Plant North
+	Name string `json:"name"`
+
+	// Version Example: 1.4.0
+	Version string `json:"version"`
+}
+
 // ExpectedRange defines model for ExpectedRange.
 type ExpectedRange struct {
 	Max float64 `json:"max"`
@@ -6063,6 +6074,11 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
 	TestDriver(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetEngine Read the name and the version of the engine
+	//
+	// Corresponds with GET /api/v1/engine (the `GetEngine` operationId).
+	GetEngine(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
 	//
 	// The functions are those of OPC UA Part 13. They are of the samples that count: those that are Good, and with `uncertain=true` also those that are
@@ -9514,6 +9530,21 @@ func (c *Client) BrowseDriver(ctx context.Context, id string, params *BrowseDriv
 // Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
 func (c *Client) TestDriver(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTestDriverRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetEngine Read the name and the version of the engine
+//
+// Corresponds with GET /api/v1/engine (the `GetEngine` operationId).
+func (c *Client) GetEngine(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetEngineRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -17289,6 +17320,33 @@ func NewTestDriverRequest(server string, id string, params *TestDriverParams) (*
 	return req, nil
 }
 
+// NewGetEngineRequest constructs an http.Request for the GetEngine method
+func NewGetEngineRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/engine")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetHistoryAggregatesRequest constructs an http.Request for the GetHistoryAggregates method
 func NewGetHistoryAggregatesRequest(server string, params *GetHistoryAggregatesParams) (*http.Request, error) {
 	var err error
@@ -21154,6 +21212,13 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/drivers/{id}/test (the `TestDriver` operationId).
 	TestDriverWithResponse(ctx context.Context, id string, params *TestDriverParams, reqEditors ...RequestEditorFn) (*TestDriverResponse, error)
+
+	// GetEngineWithResponse Read the name and the version of the engine
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/engine (the `GetEngine` operationId).
+	GetEngineWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetEngineResponse, error)
 
 	// GetHistoryAggregatesWithResponse Aggregate the history of up to 100 tags by interval
 	//
@@ -34607,6 +34672,82 @@ func (r TestDriverResponse) ContentType() string {
 	return ""
 }
 
+type GetEngineResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EngineInfo
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetEngineResponse) GetJSON200() *EngineInfo {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetEngineResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetEngineResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetEngineResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetEngineResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetEngineResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetEngineResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetEngineResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetEngineResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetEngineResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetHistoryAggregatesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -40846,6 +40987,19 @@ func (c *ClientWithResponses) TestDriverWithResponse(ctx context.Context, id str
 		return nil, err
 	}
 	return ParseTestDriverResponse(rsp)
+}
+
+// GetEngineWithResponse Read the name and the version of the engine
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/engine (the `GetEngine` operationId).
+func (c *ClientWithResponses) GetEngineWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetEngineResponse, error) {
+	rsp, err := c.GetEngine(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetEngineResponse(rsp)
 }
 
 // GetHistoryAggregatesWithResponse Aggregate the history of up to 100 tags by interval
@@ -52703,6 +52857,67 @@ func ParseTestDriverResponse(rsp *http.Response) (*TestDriverResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetEngineResponse parses an HTTP response from a GetEngineWithResponse call
+func ParseGetEngineResponse(rsp *http.Response) (*GetEngineResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetEngineResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EngineInfo
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
 		var dest Problem

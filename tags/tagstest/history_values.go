@@ -64,7 +64,7 @@ func testHistoryValues(t *testing.T, h historySuite) {
 func testHistoryQualities(t *testing.T, h historySuite) {
 	var want []history.Sample
 	for _, q := range []tags.Quality{tags.Bad, tags.Uncertain, tags.Good} {
-		for r := tags.ReasonNone; r <= tags.ReasonDriver; r++ {
+		for r := tags.ReasonNone; r.Known(); r++ {
 			for _, v := range []tags.Value{{}, tags.FloatValue(1.5)} {
 				at := day0.Add(time.Duration(len(want)) * time.Second)
 				want = append(want, history.Sample{Tag: "a", Time: at, Value: v, Quality: q, Reason: r})

@@ -173,3 +173,15 @@ func TestHealthNamesAForgottenStart(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, body)
 	}
 }
+
+func TestAnEngineTellsItsNameAndVersion(t *testing.T) {
+	t.Parallel()
+	p := start(t, func(o *engine.Options) { o.Name, o.Server.Version = `Plant "North"`, "1.2.3" })
+	a := p.get("/api/v1/engine")
+	require.Equal(t, "application/json", a.header.Get("Content-Type"))
+	require.JSONEq(t, `{"name":"Plant \"North\"","version":"1.2.3"}`, string(a.body))
+	require.Equal(t, 401, p.callWrong(nobody, http.MethodGet, "/api/v1/engine", nil).status, "strangers are told no version")
+	own := start(t).get("/api/v1/engine").object(t)
+	require.Empty(t, own["name"])
+	require.NotEmpty(t, own["version"])
+}

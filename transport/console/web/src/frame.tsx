@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { flood, loaded, severities, stateOf, summary } from "./alarmstore";
+import { engine, engineName } from "./engine";
 import { clock, count, when } from "./format";
 import { link } from "./hub";
 import { Preferences, theme } from "./preferences";
@@ -127,6 +128,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
             <Preferences />
             <a class="button" href={href("account")} onClick={(e) => e.currentTarget.closest("details")?.removeAttribute("open")}><Icon name="users" />{t("account")}</a>
             <button type="button" onClick={() => void signOut()}><Icon name="out" />{t("signout")}</button>
+            <p class="engine">{engineName.value}<small>{t("brand")} {engine.value?.version}</small></p>
           </div>
         </details>
       </header>

@@ -3,8 +3,9 @@ import { render, type FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
 import { Alarms } from "./alarms";
 import { clearAlarms, startAlarms, summary } from "./alarmstore";
+import { engineName, readEngine } from "./engine";
 import { Frame } from "./frame";
-import { runHub } from "./hub";
+import { onLink, runHub } from "./hub";
 import { Overview } from "./overview";
 import { route } from "./route";
 import { session, startSession, unreachable } from "./session";
@@ -72,9 +73,11 @@ effect(() => {
   const name = (route.value[0] ?? "overview") as Key;
   const u = summary.value.unacknowledged;
   const n = session.value ? u.Critical + u.Warning + u.Info : 0;
-  document.title = `${n ? `(${n}) ` : ""}${name in own || name in views ? `${t(name)} · ` : ""}${t("brand")}`;
+  // The name comes first: it is what is seen of many tabs.
+  document.title = `${n ? `(${n}) ` : ""}${engineName.value}${name in own || name in views ? ` · ${t(name)}` : ""} · ${t("brand")}`;
 });
 
+onLink(() => void readEngine()); // it may have been updated meanwhile
 startSound();
 startSession();
 render(<App />, document.getElementById("app")!);

@@ -5,6 +5,13 @@ test("an operator's first minutes", async () => {
   const page = await context.newPage();
   await signIn(page);
 
+  // Two plants that are open are told apart.
+  await page.waitForFunction(() => /^(\(\d+\) )?Plant North · Overview · otkit$/.test(document.title));
+  await page.getByText(user, { exact: true }).first().click();
+  await page.getByText(/^otkit \S+/).waitFor();
+  assert.match(await page.locator(".menu .engine").innerText(), /^Plant North\s+otkit \S+$/);
+  await page.getByText(user, { exact: true }).first().click();
+
   await view(page, "#/tags");
   await page.getByRole("searchbox", { name: "Search tags" }).fill("sim.temperature");
   const row = page.getByRole("row", { name: /sim\.temperature/ });
