@@ -6,8 +6,8 @@ import "github.com/otkit/otkit/fault"
 var (
 	// ErrEnded: another member has ended the session, because it was not renewed for the TTL.
 	ErrEnded = fault.New(fault.Conflict, "SESSION_ENDED", "the session of the engine has ended")
-	// ErrDuplicate: an engine of the same name is running.
-	ErrDuplicate = fault.New(fault.Conflict, "ENGINE_RUNNING", "an engine of the same name is running")
+	// ErrDuplicate: an engine of the same id is running.
+	ErrDuplicate = fault.New(fault.Conflict, "ENGINE_RUNNING", "an engine of the same id is running")
 	// ErrLost is the cause that ends the context of work whose lease could not be renewed in time.
 	ErrLost = fault.New(fault.Unavailable, "LEASE_LOST", "the lease was not renewed in time")
 	// ErrMoved is the cause that ends the context of work that another engine is to do, or nobody.

@@ -19,7 +19,7 @@ import (
 // Options configure a Member. Store, Engine and Do are required.
 type Options struct {
 	Store  Store
-	Engine string // name of this engine, which no other may have
+	Engine string // id of this engine, which no other may have and which stays the same after a restart
 
 	// Do does a piece of work until ctx ends, and returns when nothing of it is left. It is called in a goroutine of its own when
 	// this engine has got the lease, again when it has got it again, and never twice at once for the same work. context.Cause(ctx) is
@@ -28,6 +28,7 @@ type Options struct {
 	// here again for RetryAfter.
 	Do func(ctx context.Context, lease *Held) error
 
+	Name    string            // of this engine, for people; may be empty
 	Host    string            // for the others to see
 	URL     string            // for the others to see; may be empty
 	Version string            // for the others to see
@@ -147,7 +148,7 @@ func (m *Member) valid() bool {
 	return until != 0 && int64(time.Since(m.base)) < until
 }
 
-// Join makes this engine a member. It does no work before [Member.SetWork]. If an engine of the same name is running, Join returns
+// Join makes this engine a member. It does no work before [Member.SetWork]. If an engine of the same id is running, Join returns
 // ErrDuplicate; if one has stopped without a word, Join waits for the TTL.
 func Join(ctx context.Context, o Options) (*Member, error) {
 	o, err := o.withDefaults()
@@ -163,7 +164,7 @@ func Join(ctx context.Context, o Options) (*Member, error) {
 	m.end(ErrLost)
 	m.expiry = time.AfterFunc(time.Hour, m.expire)
 	m.expiry.Stop()
-	m.session = Session{Engine: o.Engine, Host: o.Host, URL: o.URL, Version: o.Version, Since: o.Now().UTC(), Labels: o.Labels}
+	m.session = Session{Engine: o.Engine, Name: o.Name, Host: o.Host, URL: o.URL, Version: o.Version, Since: o.Now().UTC(), Labels: o.Labels}
 	if err := m.alone(ctx); err != nil {
 		return nil, err
 	}
@@ -177,7 +178,7 @@ func Join(ctx context.Context, o Options) (*Member, error) {
 	return m, nil
 }
 
-// alone waits until no other engine has the name of this one.
+// alone waits until no other engine has the id of this one.
 func (m *Member) alone(ctx context.Context) error {
 	seen := map[string]sighting{}
 	for {
@@ -219,7 +220,7 @@ func (m *Member) alone(ctx context.Context) error {
 	}
 }
 
-// first begins the session. Engines of the same name that start at the same time all give up.
+// first begins the session. Engines of the same id that start at the same time all give up.
 func (m *Member) first(ctx context.Context) error {
 	if err := m.renew(ctx); err != nil {
 		return err

@@ -9,10 +9,11 @@ import (
 // Session is one run of an engine. Its leases last as long as it does.
 type Session struct {
 	ID     string // of this run
-	Engine string // name of the engine, the same after a restart
+	Engine string // id of the engine, the same after a restart
 	Beat   uint64 // how often it was renewed
 
 	// What the engine tells the others with each renewal.
+	Name     string // of the engine, for people; may be empty
 	Host     string
 	URL      string // where the engine is reached; may be empty
 	Version  string

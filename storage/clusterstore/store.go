@@ -38,6 +38,7 @@ func New(db *storage.DB) (*Store, error) {
 // about is what an engine tells the others, as it is stored.
 type about struct {
 	Engine   string            `json:"engine"`
+	Name     string            `json:"name,omitempty"`
 	Host     string            `json:"host,omitempty"`
 	URL      string            `json:"url,omitempty"`
 	Version  string            `json:"version,omitempty"`
@@ -48,7 +49,7 @@ type about struct {
 
 // Renew implements [cluster.Store]. On a full disk it uses the reserve for vital writes: an engine must not lose its leases there.
 func (s *Store) Renew(ctx context.Context, one cluster.Session) error {
-	engine, err := json.Marshal(about{one.Engine, one.Host, one.URL, one.Version, one.Labels, one.Draining, one.Unable})
+	engine, err := json.Marshal(about{one.Engine, one.Name, one.Host, one.URL, one.Version, one.Labels, one.Draining, one.Unable})
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (s *Store) State(ctx context.Context) (found cluster.State, err error) {
 			if err := json.Unmarshal([]byte(engine), &a); err != nil {
 				return fmt.Errorf("session %s: %w", one.ID, err)
 			}
-			one.Engine, one.Host, one.URL, one.Version, one.Labels, one.Draining, one.Unable = a.Engine, a.Host, a.URL, a.Version, a.Labels, a.Draining, a.Unable
+			one.Engine, one.Name, one.Host, one.URL, one.Version, one.Labels, one.Draining, one.Unable = a.Engine, a.Name, a.Host, a.URL, a.Version, a.Labels, a.Draining, a.Unable
 			found.Sessions = append(found.Sessions, one)
 			return nil
 		})

@@ -1,0 +1,173 @@
+package clusterpart
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/otkit/otkit/cluster"
+	"github.com/otkit/otkit/cluster/bus"
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/transport/server"
+)
+
+// Options configure the part. Store, Bus and Engine are required.
+type Options struct {
+	Store  cluster.Store
+	Bus    bus.Bus // the part closes it
+	Engine string  // id of this engine, see cluster.Options
+
+	// What the other engines see of this one.
+	Name, Host, URL, Version string
+	Labels                   map[string]string
+
+	TTL time.Duration // see cluster.Options
+
+	Now    func() time.Time // default: time.Now
+	Logger *slog.Logger     // default: discards
+}
+
+// Cluster is the part. Make it with New. A nil *Cluster is that of an engine that is alone: its methods say so.
+type Cluster struct {
+	opts   Options
+	member *cluster.Member
+	duties cluster.Duties
+
+	mu   sync.Mutex
+	jobs map[string]func(context.Context)
+}
+
+// New joins the engines that share the store. What this engine does begins with the start of the server. If an engine of the same id is running, New returns
+// cluster.ErrDuplicate.
+func New(ctx context.Context, o Options) (*Cluster, error) {
+	switch {
+	case o.Bus == nil:
+		return nil, fault.Option("cluster", "Options.Bus", "is required")
+	case o.Store == nil:
+		return nil, fault.Option("cluster", "Options.Store", "is required")
+	case o.Engine == "":
+		return nil, fault.Option("cluster", "Options.Engine", "is required")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Cluster{opts: o, jobs: map[string]func(context.Context){}}
+	c.duties.Handle(kindJob, c.doJob)
+	var err error
+	c.member, err = cluster.Join(ctx, cluster.Options{Store: o.Store, Engine: o.Engine, Do: c.duties.Do, Name: o.Name, Host: o.Host, URL: o.URL, Version: o.Version,
+		Labels: o.Labels, TTL: o.TTL, Now: o.Now, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Engine returns the id of this engine; empty if it is alone.
+func (c *Cluster) Engine() string {
+	if c == nil {
+		return ""
+	}
+	return c.opts.Engine
+}
+
+// Bus returns the bus of the engines, nil for an engine that is alone.
+func (c *Cluster) Bus() bus.Bus {
+	if c == nil {
+		return nil
+	}
+	return c.opts.Bus
+}
+
+// View returns the engines and who does what; see cluster.Member.View.
+func (c *Cluster) View() cluster.View {
+	if c == nil {
+		return cluster.View{}
+	}
+	return c.member.View()
+}
+
+// Others reports whether there are other engines.
+func (c *Cluster) Others() bool { return c != nil && len(c.member.View().Sessions) > 1 }
+
+// Handle sets what does the work of a kind, such as driver, when this engine has its lease; see cluster.Options.Do. Call it before Set, once for a kind.
+func (c *Cluster) Handle(kind string, do func(ctx context.Context, id string, lease *cluster.Held) error) {
+	if c != nil {
+		c.duties.Handle(kind, do)
+	}
+}
+
+// Set replaces the work of a kind. Every engine must be given the same, if a little earlier or later. Names are ids, without the kind.
+func (c *Cluster) Set(kind string, works []cluster.Work) {
+	if c != nil {
+		c.duties.Set(kind, works)
+	}
+}
+
+// Owner returns the session of the engine that holds the lease of a work, with its epoch. ok is false if nobody does.
+func (c *Cluster) Owner(kind, id string) (s cluster.Session, epoch uint64, ok bool) {
+	if c == nil {
+		return s, 0, false
+	}
+	view := c.member.View()
+	work := kind + "/" + id
+	i, found := slices.BinarySearchFunc(view.Leases, work, func(l cluster.Lease, work string) int { return strings.Compare(l.Work, work) })
+	if !found || view.Leases[i].Session == "" {
+		return s, 0, false
+	}
+	k := slices.IndexFunc(view.Sessions, func(s cluster.Session) bool { return s.ID == view.Leases[i].Session })
+	if k < 0 {
+		return s, 0, false
+	}
+	return view.Sessions[k], view.Leases[i].Epoch, true
+}
+
+// kindJob is the kind of the work of Once.
+const kindJob = "job"
+
+// Once returns a job for server.Part.Jobs that runs on one engine at a time: job is called with a context that ends when another engine takes it over, and may
+// be called again. An engine that is alone runs it like any other. Names must differ, such as alarms-trim.
+func (c *Cluster) Once(name string, job func(ctx context.Context)) func(ctx context.Context) {
+	if c == nil {
+		return job
+	}
+	c.mu.Lock()
+	c.jobs[name] = job
+	works := make([]cluster.Work, 0, len(c.jobs))
+	for name := range c.jobs {
+		works = append(works, cluster.Work{Name: name})
+	}
+	c.mu.Unlock()
+	c.duties.Set(kindJob, works)
+	return func(ctx context.Context) { <-ctx.Done() } // the member runs it
+}
+
+func (c *Cluster) doJob(ctx context.Context, name string, _ *cluster.Held) error {
+	c.mu.Lock()
+	job := c.jobs[name]
+	c.mu.Unlock()
+	if job == nil {
+		return errNoJob.On("job", name)
+	}
+	job(ctx)
+	return nil
+}
+
+var errNoJob = fault.New(fault.NotFound, "JOB_UNKNOWN", "this engine does not know the job")
+
+// Part returns what the cluster contributes to a server.
+func (c *Cluster) Part() server.Part {
+	return server.Part{Name: "cluster", Start: c.start, Drain: c.drain, Close: c.close}
+}
+
+func (c *Cluster) start() { c.duties.Begin(c.member) }
+
+// drain gives the work of this engine to the others. It comes before that of the parts that do it.
+func (c *Cluster) drain(ctx context.Context) error { return c.member.Close(ctx) }
+
+func (c *Cluster) close(ctx context.Context) error {
+	return errors.Join(c.member.Close(ctx), c.opts.Bus.Close(ctx))
+}
