@@ -10,6 +10,9 @@
 // suspended may believe for a moment that it still holds a lease; the epoch of a lease, which rises with every holder, tells who is
 // late.
 //
+// An engine that has never seen another one keeps its leases while the store is away, so that a plant with one engine loses nothing
+// by it. If another engine is started during that time, which the first cannot see, both work until the store is back for the first, too.
+//
 // The way of taking over follows the leader election of Kubernetes (client-go), with sessions in the place of single leases as in
 // Burrows, "The Chubby lock service for loosely-coupled distributed systems", OSDI 2006.
 package cluster

@@ -83,6 +83,7 @@ func (m *Member) step(ctx context.Context) time.Duration {
 	if err == nil {
 		err = m.act(ctx, state)
 	}
+	m.tried.Store(int64(time.Since(m.base)))
 	if m.note(err); err != nil {
 		m.asked = time.Time{} // whether the others are silent is not known before the session is renewed
 		return m.o.TTL / retry
@@ -167,8 +168,8 @@ func (m *Member) hold(until time.Time) {
 func (m *Member) expire() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if int64(time.Since(m.base)) < m.deadline.Load() {
-		return // renewed meanwhile
+	if m.valid() {
+		return // renewed meanwhile, or alone
 	}
 	m.end(ErrLost)
 }
@@ -197,7 +198,17 @@ func (m *Member) look(ctx context.Context) (state State, err error) {
 	m.mu.Lock()
 	m.state = state
 	m.mu.Unlock()
+	m.mind(state)
 	return state, nil
+}
+
+// mind notes whether there has been another engine.
+func (m *Member) mind(state State) {
+	for i := range state.Sessions {
+		if state.Sessions[i].Engine != m.o.Engine {
+			m.alone.Store(false)
+		}
+	}
 }
 
 // endSilent ends the sessions that have not been renewed for the TTL, and reports whether there were any.

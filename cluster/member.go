@@ -80,6 +80,9 @@ type Member struct {
 	base time.Time // origin of the monotonic times
 	// deadline is when the leases end, in ns since base; 0 while there are none.
 	deadline atomic.Int64
+	// alone is set until another engine is seen: nobody but one that is started can take the leases over.
+	alone atomic.Bool
+	tried atomic.Int64 // when the loop last tried to renew, in ns since base
 
 	stop   context.CancelFunc
 	wake   wake.Signal
@@ -144,8 +147,12 @@ func (h *Held) Valid() bool {
 }
 
 func (m *Member) valid() bool {
-	until := m.deadline.Load()
-	return until != 0 && int64(time.Since(m.base)) < until
+	until, now := m.deadline.Load(), int64(time.Since(m.base))
+	if until == 0 || now < until {
+		return until != 0
+	}
+	// Alone, the leases outlast a store that is away, but not a process that was stopped: it knows nothing of the time since.
+	return m.alone.Load() && now < m.tried.Load()+int64(m.o.TTL)
 }
 
 // Join makes this engine a member. It does no work before [Member.SetWork]. If an engine of the same id is running, Join returns
@@ -160,12 +167,13 @@ func Join(ctx context.Context, o Options) (*Member, error) {
 		o: o, base: time.Now(), wake: wake.NewSignal(), done: make(chan struct{}), closed: make(chan struct{}),
 		tasks: map[string]*task{}, others: map[string]sighting{}, unable: map[string]refusal{},
 	}
+	m.alone.Store(true)
 	m.life, m.end = context.WithCancelCause(context.Background())
 	m.end(ErrLost)
 	m.expiry = time.AfterFunc(time.Hour, m.expire)
 	m.expiry.Stop()
 	m.session = Session{Engine: o.Engine, Name: o.Name, Host: o.Host, URL: o.URL, Version: o.Version, Since: o.Now().UTC(), Labels: o.Labels}
-	if err := m.alone(ctx); err != nil {
+	if err := m.awaitName(ctx); err != nil {
 		return nil, err
 	}
 	if err := m.first(ctx); err != nil {
@@ -178,14 +186,15 @@ func Join(ctx context.Context, o Options) (*Member, error) {
 	return m, nil
 }
 
-// alone waits until no other engine has the id of this one.
-func (m *Member) alone(ctx context.Context) error {
+// awaitName waits until no other engine has the id of this one.
+func (m *Member) awaitName(ctx context.Context) error {
 	seen := map[string]sighting{}
 	for {
 		state, err := m.o.Store.State(ctx)
 		if err != nil {
 			return err
 		}
+		m.mind(state)
 		now, waiting := time.Now(), false
 		for _, s := range state.Sessions {
 			if s.Engine != m.o.Engine {

@@ -100,6 +100,69 @@ func TestWithoutTheStoreWorkStopsAndGoesOn(t *testing.T) {
 	})
 }
 
+// An engine that is alone goes on without the store. One that comes meanwhile, when the store is back, waits for it.
+func TestAloneWorkGoesOnWithoutTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, hang := range []bool{false, true} {
+			p := newPlant(t, 10)
+			a := p.join("a")
+			p.pass(time.Second)
+			require.Equal(t, map[string]int{"a": 10}, p.count())
+			a.link.refuse.Store(!hang)
+			a.link.cut.Store(hang)
+			for range 100 {
+				p.pass(100 * time.Millisecond)
+				require.Equal(t, map[string]int{"a": 10}, p.count())
+			}
+			a.link.refuse.Store(false)
+			a.link.cut.Store(false)
+			p.join("b")
+			for range 50 {
+				p.pass(100 * time.Millisecond)
+				require.Equal(t, map[string]int{"a": 10}, p.count(), "its session goes on")
+			}
+			p.pass(20 * time.Second)
+			require.Equal(t, map[string]int{"a": 5, "b": 5}, p.count())
+			a.link.cut.Store(true)
+			require.Less(t, p.until(5*time.Second, "b"), 3500*time.Millisecond, "it is not alone any more")
+			p.pass(10 * time.Second)
+			p.close()
+		}
+	})
+}
+
+// An engine that was alone and is replaced while it cannot see it gives up as soon as it can.
+func TestAloneWorkThatWasTakenOverEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, 4)
+		a := p.join("a")
+		p.pass(time.Second)
+		a.link.cut.Store(true)
+		b := &engine{link: &link{Store: p.store}}
+		b.Member = must(cluster.Join(t.Context(), cluster.Options{Store: b.link, Engine: "b", Do: func(ctx context.Context, _ *cluster.Held) error {
+			<-ctx.Done()
+			return nil
+		}}))
+		b.SetWork(p.works)
+		p.pass(10 * time.Second)
+		require.Equal(t, map[string]int{"a": 4}, p.count(), "it does not know")
+		a.link.cut.Store(false)
+		p.pass(2500 * time.Millisecond) // the call that hangs ends first
+		require.Empty(t, p.count())
+		require.NoError(t, b.Close(t.Context()))
+		p.pass(2 * time.Second)
+		require.Equal(t, map[string]int{"a": 4}, p.count())
+		p.close()
+	})
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // An engine whose answers are lost does not know what the store took.
 func TestLostAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -205,7 +268,8 @@ func TestTwoEnginesOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, 2)
 		a := p.join("a")
-		p.until(time.Second, "a")
+		p.join("b")
+		p.until(time.Second, "a", "b")
 		_, err := cluster.Join(t.Context(), cluster.Options{Store: p.store, Engine: "a", Do: func(context.Context, *cluster.Held) error { return nil }})
 		require.ErrorIs(t, err, cluster.ErrDuplicate)
 
@@ -213,7 +277,7 @@ func TestTwoEnginesOfOneName(t *testing.T) {
 		start := time.Now()
 		again := p.join("a")
 		require.InDelta(t, 3, time.Since(start).Seconds(), 1, "one that was killed is replaced by itself")
-		p.until(time.Second, "a")
+		p.until(time.Second, "a", "b")
 		a.link.cut.Store(false)
 		p.pass(10 * time.Second)
 		require.NotEmpty(t, again.View().Self)
