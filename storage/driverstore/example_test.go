@@ -29,7 +29,7 @@ func Example() {
 	if err := store.Insert(ctx, drivers.Definition{ID: "press", Type: "Modbus", IPAddress: "10.0.0.5", Revision: 1}); err != nil {
 		panic(err)
 	}
-	all, err := store.Load(ctx, "")
+	all, _, err := store.Load(ctx)
 	fmt.Println(len(all), all[0].Type, err)
 	// Output: 1 Modbus <nil>
 }

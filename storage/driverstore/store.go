@@ -3,6 +3,7 @@ package driverstore
 import (
 	"context"
 	"embed"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -15,7 +16,9 @@ var migrations embed.FS
 
 // Schema returns the table of drivers.
 func Schema() storage.Schema {
-	return storage.Schema{Name: "drivers", Set: storage.State, Migrations: migrations, Tables: []storage.Table{{Name: "drivers", Key: "id"}}}
+	return storage.Schema{Name: "drivers", Set: storage.State, Migrations: migrations, Tables: []storage.Table{
+		{Name: "drivers", Key: "id"}, {Name: "drivers_version", Key: "id", Seeded: true},
+	}}
 }
 
 // Store is a [drivers.Repository]. Safe for concurrent use, by several processes too.
@@ -32,47 +35,61 @@ func New(db *storage.DB) (*Store, error) {
 	return &Store{set: set}, nil
 }
 
-const columns = "id, engine_id, type, enabled, address, port, poll_ns, timeout_ns, max_backoff_ns, settings, revision, created_us, updated_us"
+const columns = "id, type, enabled, address, port, poll_ns, timeout_ns, max_backoff_ns, settings, revision, created_us, updated_us, requires, declared"
 
 func row(d *drivers.Definition) []any {
-	return []any{d.ID, d.Engine, d.Type, d.Enabled, d.IPAddress, int64(d.Port), int64(d.PollInterval), int64(d.Timeout), int64(d.MaxBackoff),
-		string(d.Settings), d.Revision, storage.Timestamp(d.CreatedAt), storage.Timestamp(d.UpdatedAt)}
+	requires := ""
+	if len(d.Requires) > 0 {
+		text, _ := json.Marshal(d.Requires) // texts can be encoded
+		requires = string(text)
+	}
+	return []any{d.ID, d.Type, d.Enabled, d.IPAddress, int64(d.Port), int64(d.PollInterval), int64(d.Timeout), int64(d.MaxBackoff),
+		string(d.Settings), d.Revision, storage.Timestamp(d.CreatedAt), storage.Timestamp(d.UpdatedAt), storage.Text(requires), d.Declared}
 }
 
 func scan(from storage.Scanner) (d drivers.Definition, err error) {
-	var settings string
+	var settings, requires string
 	var poll, timeout, backoff int64
-	err = from.Scan(&d.ID, &d.Engine, &d.Type, &d.Enabled, &d.IPAddress, &d.Port, &poll, &timeout, &backoff, &settings, &d.Revision,
-		(*storage.Timestamp)(&d.CreatedAt), (*storage.Timestamp)(&d.UpdatedAt))
+	err = from.Scan(&d.ID, &d.Type, &d.Enabled, &d.IPAddress, &d.Port, &poll, &timeout, &backoff, &settings, &d.Revision,
+		(*storage.Timestamp)(&d.CreatedAt), (*storage.Timestamp)(&d.UpdatedAt), &requires, &d.Declared)
 	d.PollInterval, d.Timeout, d.MaxBackoff = time.Duration(poll), time.Duration(timeout), time.Duration(backoff)
 	if settings != "" {
 		d.Settings = []byte(settings)
+	}
+	if err == nil && requires != "" {
+		err = json.Unmarshal([]byte(requires), &d.Requires)
 	}
 	return d, err
 }
 
 // Load implements [drivers.Repository].
-func (s *Store) Load(ctx context.Context, engine string) (list []drivers.Definition, err error) {
-	nobodys := false
-	read := func(ctx context.Context, tx *storage.Tx) error {
-		list, nobodys = nil, false
-		return tx.Each(ctx, "SELECT "+columns+" FROM drivers WHERE engine_id = ? OR engine_id = '' ORDER BY id", []any{engine}, func(row storage.Scanner) error {
+func (s *Store) Load(ctx context.Context) (list []drivers.Definition, version int64, err error) {
+	err = s.set.View(ctx, "drivers.load", func(ctx context.Context, tx *storage.Tx) error {
+		list = nil
+		if err := tx.Row(ctx, "SELECT version FROM drivers_version WHERE id = 1", nil, &version); err != nil {
+			return err
+		}
+		return tx.Each(ctx, "SELECT "+columns+" FROM drivers ORDER BY id", nil, func(row storage.Scanner) error {
 			d, err := scan(row)
-			nobodys = nobodys || d.Engine != engine
 			list = append(list, d)
 			return err
 		})
-	}
-	if err := s.set.View(ctx, "drivers.load", read); err != nil || !nobodys {
-		return list, err
-	}
-	err = s.set.Update(ctx, "drivers.adopt", func(ctx context.Context, tx *storage.Tx) error {
-		if _, err := tx.Exec(ctx, "UPDATE drivers SET engine_id = ? WHERE engine_id = ''", engine); err != nil {
-			return err
-		}
-		return read(ctx, tx)
 	})
-	return list, err
+	return list, version, err
+}
+
+// Version implements [drivers.Repository].
+func (s *Store) Version(ctx context.Context) (version int64, err error) {
+	err = s.set.View(ctx, "drivers.version", func(ctx context.Context, tx *storage.Tx) error {
+		return tx.Row(ctx, "SELECT version FROM drivers_version WHERE id = 1", nil, &version)
+	})
+	return version, err
+}
+
+// changed counts a change. Its row is locked from then on, so that a version is seen no sooner than what it counts.
+func changed(ctx context.Context, tx *storage.Tx) error {
+	_, err := tx.Exec(ctx, "UPDATE drivers_version SET version = version + 1 WHERE id = 1")
+	return err
 }
 
 // Get implements [drivers.Repository].
@@ -95,6 +112,9 @@ func (s *Store) Get(ctx context.Context, id string) (d drivers.Definition, err e
 // Insert implements [drivers.Repository].
 func (s *Store) Insert(ctx context.Context, d drivers.Definition) error {
 	err := s.set.Update(ctx, "drivers.add", func(ctx context.Context, tx *storage.Tx) error {
+		if err := changed(ctx, tx); err != nil {
+			return err
+		}
 		return tx.Insert(ctx, "INSERT INTO drivers ("+columns+") VALUES", [][]any{row(&d)}, "")
 	})
 	if errors.Is(err, storage.ErrUnique) {
@@ -105,8 +125,8 @@ func (s *Store) Insert(ctx context.Context, d drivers.Definition) error {
 
 // Update implements [drivers.Repository].
 func (s *Store) Update(ctx context.Context, d drivers.Definition, was int64) error {
-	return s.change(ctx, "drivers.update", d.ID, `UPDATE drivers SET engine_id = ?, type = ?, enabled = ?, address = ?, port = ?, poll_ns = ?, timeout_ns = ?,
-		max_backoff_ns = ?, settings = ?, revision = ?, created_us = ?, updated_us = ? WHERE id = ? AND revision = ?`, append(row(&d)[1:], d.ID, was)...)
+	return s.change(ctx, "drivers.update", d.ID, `UPDATE drivers SET type = ?, enabled = ?, address = ?, port = ?, poll_ns = ?, timeout_ns = ?,
+		max_backoff_ns = ?, settings = ?, revision = ?, created_us = ?, updated_us = ?, requires = ?, declared = ? WHERE id = ? AND revision = ?`, append(row(&d)[1:], d.ID, was)...)
 }
 
 // Delete implements [drivers.Repository].
@@ -118,8 +138,11 @@ func (s *Store) Delete(ctx context.Context, id string, was int64) error {
 func (s *Store) change(ctx context.Context, name, id, statement string, args ...any) error {
 	return s.set.Update(ctx, name, func(ctx context.Context, tx *storage.Tx) error {
 		n, err := tx.Exec(ctx, statement, args...)
-		if err != nil || n > 0 {
+		switch {
+		case err != nil:
 			return err
+		case n > 0:
+			return changed(ctx, tx)
 		}
 		fault := drivers.ErrNotFound
 		err = tx.Each(ctx, "SELECT revision FROM drivers WHERE id = ?", []any{id}, func(storage.Scanner) error {

@@ -30,7 +30,7 @@ func (s *Service) Create(ctx context.Context, def Definition) (Info, error) {
 		return Info{}, err
 	}
 	now := s.now()
-	def.CreatedAt, def.UpdatedAt, def.Revision, def.Engine = now, now, now.UnixMicro(), s.opts.Engine
+	def.CreatedAt, def.UpdatedAt, def.Revision, def.Declared = now, now, now.UnixMicro(), false
 	if err := s.repo.Insert(ctx, def); err != nil {
 		return Info{}, s.reconcile(ctx, def.ID, err)
 	}
@@ -97,7 +97,7 @@ func (s *Service) change(ctx context.Context, id string, match func(int64) error
 		return Info{}, err
 	}
 	defer leave()
-	old, err := s.own(id, match)
+	old, err := s.own(ctx, id, match)
 	if err != nil {
 		return Info{}, err
 	}
@@ -112,7 +112,7 @@ func (s *Service) change(ctx context.Context, id string, match func(int64) error
 	if err != nil {
 		return Info{}, err
 	}
-	def.Engine, def.CreatedAt, def.UpdatedAt = old.def.Engine, old.def.CreatedAt, s.now()
+	def.Declared, def.CreatedAt, def.UpdatedAt = old.def.Declared, old.def.CreatedAt, s.now()
 	def.Revision = max(old.def.Revision+1, def.UpdatedAt.UnixMicro())
 	if err := s.repo.Update(ctx, def, old.def.Revision); err != nil {
 		return Info{}, s.reconcile(ctx, id, err)
@@ -161,7 +161,7 @@ func (s *Service) Delete(ctx context.Context, id string, match func(revision int
 		return err
 	}
 	defer leave()
-	old, err := s.own(id, match)
+	old, err := s.own(ctx, id, match)
 	if err != nil {
 		return err
 	}
@@ -179,13 +179,27 @@ func (s *Service) drop(ctx context.Context, old *entry) {
 	s.put(old.def.ID, nil)
 }
 
-// own returns the stored driver of an id if it may be changed.
-func (s *Service) own(id string, match func(int64) error) (*entry, error) {
+func (s *Service) known(id string) (e *entry, fixed bool) {
 	s.mu.Lock()
-	e, fixed := s.all[id], s.fixed[id] != nil
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	return s.all[id], s.fixed[id] != nil
+}
+
+// own returns the stored driver of an id if it may be changed.
+func (s *Service) own(ctx context.Context, id string, match func(int64) error) (*entry, error) {
+	e, fixed := s.known(id)
+	if e == nil && !fixed { // another engine may have created it a moment ago
+		stored, err := s.repo.Get(ctx, id)
+		switch {
+		case err == nil:
+			s.adopt(ctx, stored)
+			e, _ = s.known(id)
+		case !errors.Is(err, ErrNotFound):
+			return nil, err
+		}
+	}
 	switch {
-	case fixed:
+	case fixed, e != nil && e.def.Declared:
 		return nil, ErrFromSettings.On("driverId", clip(id))
 	case e == nil:
 		for _, d := range s.host.Drivers() {
@@ -209,22 +223,31 @@ func (s *Service) reconcile(ctx context.Context, id string, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.StopTimeout)
 	defer cancel()
 	stored, get := s.repo.Get(ctx, id)
-	s.mu.Lock()
-	e := s.all[id]
-	s.mu.Unlock()
 	switch {
 	case errors.Is(get, ErrNotFound):
-		if e != nil {
+		if e, _ := s.known(id); e != nil {
 			s.drop(ctx, e)
 		}
-	case get != nil || stored.Engine != s.opts.Engine || e != nil && e.def.Revision == stored.Revision:
-	case e == nil:
-		s.put(id, s.begin(stored))
-	default:
-		s.stop(ctx, e)
-		s.put(id, s.begin(stored))
+	case get == nil:
+		s.adopt(ctx, stored)
 	}
 	return err
+}
+
+// adopt lets a driver be as it is stored, if it is not yet. The caller has its turn.
+func (s *Service) adopt(ctx context.Context, stored Definition) {
+	switch e, _ := s.known(stored.ID); {
+	case e == nil:
+		s.put(stored.ID, s.begin(stored))
+	case e.def.Revision == stored.Revision:
+	case e.driver != nil && runsAlike(&e.def, &stored):
+		next := s.entry(stored)
+		next.driver = e.driver
+		s.put(stored.ID, next)
+	default:
+		s.stop(ctx, e)
+		s.put(stored.ID, s.begin(stored))
+	}
 }
 
 func (s *Service) put(id string, e *entry) {
@@ -233,6 +256,7 @@ func (s *Service) put(id string, e *entry) {
 	if s.all[id] = e; e == nil {
 		delete(s.all, id)
 	}
+	s.opts.OnChange()
 }
 
 func (s *Service) logChange(text string, e *entry) {

@@ -43,9 +43,12 @@ type Definition struct {
 
 	Settings json.RawMessage // an object that the type defines; may be empty
 
+	// Requires are labels that an engine must have to run the driver, where several share a plant: such as one for the network of the device.
+	Requires map[string]string
+
 	Revision             int64 // grows with each change, also over removal; set by the service
 	CreatedAt, UpdatedAt time.Time
-	Engine               string // which of several engines with one repository runs it; set by the service
+	Declared             bool // it is of the settings of engines, see Service.Declare; set by the service
 }
 
 // maxInterval is a day; longer times are mistakes.
@@ -75,11 +78,21 @@ func (d *Definition) validate() error {
 	}{{"pollIntervalMs", d.PollInterval}, {"timeoutMs", d.Timeout}, {"backoffMaxMs", d.MaxBackoff}} {
 		want(t.d >= 0 && t.d <= maxInterval, t.field, "must be 0 to %d milliseconds", maxInterval.Milliseconds())
 	}
+	want(len(d.Requires) <= maxLabels, "requires", "must have at most %d labels", maxLabels)
+	for name, value := range d.Requires {
+		want(name != "" && len(name) <= maxLabel && len(value) <= maxLabel, "requires", "must have names and values of at most %d bytes", maxLabel)
+	}
 	if len(bad) > 0 {
 		return ErrInvalid.Invalid(bad...)
 	}
 	return nil
 }
+
+// The limits of Requires.
+const (
+	maxLabels = 16
+	maxLabel  = 128
+)
 
 // reserved are the ids of drivers that parts of the engine add with their first tag.
 var reserved = []string{"derived", "devices", "predictive"}
@@ -134,11 +147,13 @@ func inAPI(err error) error {
 
 // Repository keeps definitions. Safe for concurrent use. Package driverstest has a conformance suite.
 type Repository interface {
-	// Load returns the definitions of an engine by id. Those of no engine ("") become its own.
-	Load(ctx context.Context, engine string) ([]Definition, error)
-	// Get returns a definition of any engine, or ErrNotFound.
+	// Load returns the definitions by id, and a version that grows with each change of any of them.
+	Load(ctx context.Context) (list []Definition, version int64, err error)
+	// Version returns the version.
+	Version(ctx context.Context) (int64, error)
+	// Get returns a definition, or ErrNotFound.
 	Get(ctx context.Context, id string) (Definition, error)
-	// Insert adds a definition. If there is one of its id, of whichever engine, it returns ErrExists.
+	// Insert adds a definition. If there is one of its id, it returns ErrExists.
 	Insert(ctx context.Context, d Definition) error
 	// Update replaces the definition of d.ID whose Revision is was. If there is none of the id, it returns ErrNotFound, and if it has
 	// another revision, ErrChanged.

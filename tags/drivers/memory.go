@@ -3,34 +3,33 @@ package drivers
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 )
 
 // Memory is a Repository in memory.
 type Memory struct {
-	mu  sync.Mutex
-	all map[string]Definition
+	mu      sync.Mutex
+	all     map[string]Definition
+	version int64
 }
 
 // NewMemory returns an empty repository.
 func NewMemory() *Memory { return &Memory{all: map[string]Definition{}} }
 
 // Load implements Repository.
-func (m *Memory) Load(_ context.Context, engine string) (list []Definition, err error) {
+func (m *Memory) Load(context.Context) ([]Definition, int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for id, d := range m.all {
-		if d.Engine == "" {
-			d.Engine = engine
-			m.all[id] = d
-		}
-		if d.Engine == engine {
-			list = append(list, d)
-		}
-	}
-	slices.SortFunc(list, func(a, b Definition) int { return cmp.Compare(a.ID, b.ID) })
-	return list, nil
+	return slices.SortedFunc(maps.Values(m.all), func(a, b Definition) int { return cmp.Compare(a.ID, b.ID) }), m.version, nil
+}
+
+// Version implements Repository.
+func (m *Memory) Version(context.Context) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.version, nil
 }
 
 // Get implements Repository.
@@ -51,8 +50,7 @@ func (m *Memory) Insert(_ context.Context, d Definition) error {
 	if _, taken := m.all[d.ID]; taken {
 		return ErrExists.On("driverId", d.ID)
 	}
-	d.Settings = slices.Clone(d.Settings)
-	m.all[d.ID] = d
+	m.put(d)
 	return nil
 }
 
@@ -63,8 +61,7 @@ func (m *Memory) Update(_ context.Context, d Definition, was int64) error {
 	if err := m.check(d.ID, was); err != nil {
 		return err
 	}
-	d.Settings = slices.Clone(d.Settings)
-	m.all[d.ID] = d
+	m.put(d)
 	return nil
 }
 
@@ -76,7 +73,14 @@ func (m *Memory) Delete(_ context.Context, id string, was int64) error {
 		return err
 	}
 	delete(m.all, id)
+	m.version++
 	return nil
+}
+
+func (m *Memory) put(d Definition) {
+	d.Settings, d.Requires = slices.Clone(d.Settings), maps.Clone(d.Requires)
+	m.all[d.ID] = d
+	m.version++
 }
 
 func (m *Memory) check(id string, was int64) error {

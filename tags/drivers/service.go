@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/wake"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/driverconfig"
 )
@@ -51,11 +52,14 @@ type Deps struct {
 
 // Options configure a Service. The zero Options work.
 type Options struct {
-	Engine      string        // name of this engine among those with the same repository; empty if there is one only
 	MaxDrivers  int           // stored definitions; default 1,000
 	StopTimeout time.Duration // for the queued writes of a driver that is changed or removed; default 5 s
 	TestTimeout time.Duration // of Test and Browse; default 10 s
 	MaxTests    int           // calls of Test and Browse at the same time; default 4
+	// FollowInterval is how often Follow looks for what other engines with the same repository have changed. Default 1 s.
+	FollowInterval time.Duration
+	// OnChange is called after a change, or after Follow has taken over one. It must not wait. It may be nil.
+	OnChange func()
 
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // default: discards
@@ -75,6 +79,9 @@ type Service struct {
 	fixed map[string]*entry // those of the settings
 	all   map[string]*entry // those of the repository
 	turns map[string]*turn  // calls that change a driver, by id
+
+	version int64       // of the repository, as Follow has seen it; for its goroutine and New alone
+	look    wake.Signal // for Follow
 }
 
 // entry is a driver. It is replaced, and never changed.
@@ -101,11 +108,17 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 		return nil, errors.New("drivers: Options.TestTimeout must not be negative")
 	case o.MaxTests < 0:
 		return nil, errors.New("drivers: Options.MaxTests must not be negative")
+	case o.FollowInterval < 0:
+		return nil, errors.New("drivers: Options.FollowInterval must not be negative")
 	}
 	if d.Repository == nil {
 		d.Repository = NewMemory()
 	}
 	o.MaxDrivers, o.MaxTests = cmp.Or(o.MaxDrivers, 1000), cmp.Or(o.MaxTests, 4)
+	o.FollowInterval = cmp.Or(o.FollowInterval, time.Second)
+	if o.OnChange == nil {
+		o.OnChange = func() {}
+	}
 	o.StopTimeout, o.TestTimeout = cmp.Or(o.StopTimeout, 5*time.Second), cmp.Or(o.TestTimeout, 10*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -114,17 +127,18 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Service{types: d.Types, repo: d.Repository, host: d.Host, opts: o, tests: make(chan struct{}, o.MaxTests),
-		fixed: map[string]*entry{}, all: map[string]*entry{}, turns: map[string]*turn{}}
+		fixed: map[string]*entry{}, all: map[string]*entry{}, turns: map[string]*turn{}, look: wake.NewSignal()}
 	for _, f := range d.Fixed {
 		f.Definition.Enabled = true
 		e := s.entry(f.Definition)
 		e.driver = f.Driver
 		s.fixed[f.Definition.ID] = e
 	}
-	list, err := s.repo.Load(ctx, o.Engine)
+	list, version, err := s.repo.Load(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("loading drivers: %w", err)
 	}
+	s.version = version
 	for _, def := range list {
 		s.all[def.ID] = s.begin(def)
 	}
@@ -192,7 +206,7 @@ type Origin string
 
 // The origins.
 const (
-	FromSettings Origin = "settings" // the settings file of the engine, or the program that embeds it
+	FromSettings Origin = "settings" // the settings file of an engine, or the program that embeds it
 	FromAPI      Origin = "api"      // a call
 	FromPart     Origin = "part"     // another part of the engine, such as a bound bridge
 )
@@ -292,6 +306,9 @@ func (s *Service) info(e *entry, status tags.DriverStatus, running bool) Info {
 			i.Status.LastError = e.err.Error()
 		}
 	}
+	if e.def.Declared {
+		i.Origin = FromSettings
+	}
 	if s.fixed[e.def.ID] == e {
 		i.Origin = FromSettings
 		if other := s.all[e.def.ID]; other != nil {
@@ -355,13 +372,4 @@ func clip(s string) string {
 		return s[:64] + "..."
 	}
 	return s
-}
-
-// Stored reports whether the repository has a driver of an id, be it of another engine.
-func (s *Service) Stored(ctx context.Context, id string) (bool, error) {
-	_, err := s.repo.Get(ctx, id)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
 }

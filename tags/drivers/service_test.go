@@ -69,7 +69,7 @@ func TestADriverIsCreatedChangedAndRemoved(t *testing.T) {
 	_, err = r.Get("a")
 	require.ErrorIs(t, err, drivers.ErrNotFound)
 	require.ErrorIs(t, r.Delete(t.Context(), "a", nil), drivers.ErrNotFound)
-	left, err := repo.Load(t.Context(), "")
+	left, _, err := repo.Load(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, left)
 }

@@ -231,9 +231,6 @@ func (a *API) mayRemove(r *http.Request, name string, withTags, force bool) func
 
 // removeLeft removes the configured tags of a driver that a call before has removed without them.
 func (a *API) removeLeft(w http.ResponseWriter, r *http.Request, name string, force bool, notFound error) error {
-	if elsewhere, err := a.service.Stored(r.Context(), name); err != nil || elsewhere {
-		return errors.Join(notFound, err)
-	}
 	if !force {
 		if err := a.opts.MayRemove(r.Context(), name, true); err != nil {
 			return err
