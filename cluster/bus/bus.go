@@ -12,6 +12,10 @@ const MaxMessage = 512 << 10
 
 // The errors of a Bus.
 var (
+	// ErrSubject: a subject breaks the rules of [CheckSubject].
+	ErrSubject = fault.New(fault.Invalid, "BUS_SUBJECT_INVALID", "a subject must have 1 to 250 letters, digits, - and _ in tokens separated by dots")
+	// ErrServed: the subject is served already by this engine.
+	ErrServed = fault.New(fault.AlreadyExists, "BUS_SUBJECT_SERVED", "the subject is served already")
 	// ErrTooLarge: a message has more than [MaxMessage] bytes.
 	ErrTooLarge = fault.New(fault.TooLarge, "BUS_MESSAGE_TOO_LARGE", "the message is too large for the bus")
 	// ErrDown: the bus is not connected, or what it has to send is not taken.
@@ -22,7 +26,8 @@ var (
 	ErrClosed = fault.New(fault.Unavailable, "BUS_CLOSED", "the bus is closed")
 )
 
-// Bus carries messages among engines. Subjects consist of tokens of a to z, A to Z, 0 to 9, - and _, separated by dots. Safe for concurrent use.
+// Bus carries messages among engines. Subjects consist of tokens of a to z, A to Z, 0 to 9, - and _, separated by dots, with at most 250 bytes in all;
+// for any other the methods return ErrSubject. Safe for concurrent use.
 //
 // Package bustest has a conformance suite.
 type Bus interface {
@@ -41,6 +46,7 @@ type Bus interface {
 
 	// Serve answers requests of a subject, which nobody else may serve, until cancel is called, which waits for the calls that run. Calls of handle are
 	// concurrent, at most [MaxServing] at a time; further requests wait or are lost. ctx ends with cancel. An answer that is too large is not sent.
+	// handle must not keep the data. If this engine serves the subject already, Serve returns ErrServed.
 	Serve(subject string, handle func(ctx context.Context, data []byte) []byte) (cancel func(), err error)
 
 	// Status returns how the bus is.
