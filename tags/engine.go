@@ -342,6 +342,17 @@ func (e *Engine) Drivers() []DriverStatus {
 	return all
 }
 
+// Driver returns the status of a driver; ok is false if there is none of the id.
+func (e *Engine) Driver(id string) (s DriverStatus, ok bool) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	r := e.runners[id]
+	if r == nil {
+		return s, false
+	}
+	return r.status(), true
+}
+
 // Observe calls notify with every reported change, in batches, in the goroutine that the changes come
 // from, which is mostly the driver's: notify must be safe for concurrent use, return quickly and not
 // keep the slice. Changes of one tag can come from two goroutines, such as a reading and its aging,

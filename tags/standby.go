@@ -172,16 +172,25 @@ type RemoteSample struct {
 	Degraded bool // see Change.Degraded
 }
 
-// Samples returns the newest samples of the tags of a driver that this engine runs, for [Engine.Apply] of the others; ok is false if it does not run
-// it. The order is undefined.
-func (e *Engine) Samples(driver string) (list []RemoteSample, ok bool) {
+// Samples returns the newest samples of the tags of a driver that this engine runs, for [Engine.Apply] of the others: of the named ones, or
+// of all if names is nil. ok is false if it does not run it. The order is undefined.
+func (e *Engine) Samples(driver string, names []string) (list []RemoteSample, ok bool) {
 	e.mu.RLock()
 	r := e.runners[driver]
-	e.mu.RUnlock()
 	if r == nil || r.onStandby() {
+		e.mu.RUnlock()
 		return nil, false
 	}
-	members := r.members()
+	var members []*entry
+	for _, name := range names {
+		if en := e.byName[name]; en != nil && en.tag.Load().Driver == driver {
+			members = append(members, en)
+		}
+	}
+	e.mu.RUnlock()
+	if names == nil {
+		members = r.members()
+	}
 	list = make([]RemoteSample, 0, len(members))
 	for _, en := range members {
 		en.mu.Lock()

@@ -148,11 +148,11 @@ func TestApplyShowsWhatAnotherEngineReports(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, tags.IntValue(1), s.Sample.Value, "this engine runs it now")
 		require.Equal(t, tags.Good, s.Sample.Quality)
-		list, ok := e.Samples("plc")
+		list, ok := e.Samples("plc", nil)
 		require.True(t, ok)
 		require.Len(t, list, 2)
 		stop()
-		_, ok = e.Samples("plc")
+		_, ok = e.Samples("plc", nil)
 		require.False(t, ok)
 	})
 }

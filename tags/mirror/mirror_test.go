@@ -1,0 +1,345 @@
+package mirror_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/cluster/bus"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/mirror"
+)
+
+// device is the one device of the plant, which every engine has a driver for.
+type device struct {
+	mu     sync.Mutex
+	values map[string]tags.Value
+	wrote  []tags.Value
+	fails  bool
+}
+
+func (d *device) Connect(context.Context) error { return nil }
+func (d *device) Close() error                  { return nil }
+
+func (d *device) Read(_ context.Context, points []tags.Point, out []tags.Reading) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, p := range points {
+		if out[i] = (tags.Reading{Value: d.values[p.Address], Quality: tags.Good}); d.fails {
+			out[i] = tags.Reading{Err: errors.New("it is broken")}
+		}
+	}
+	return nil
+}
+
+func (d *device) Write(_ context.Context, items []tags.WriteItem, _ []error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, item := range items {
+		d.values[item.Point.Address] = item.Value
+		d.wrote = append(d.wrote, item.Value)
+	}
+	return nil
+}
+
+func (d *device) written() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.wrote)
+}
+
+func (d *device) set(address string, v tags.Value) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.values[address] = v
+}
+
+// lossy is a bus that loses messages.
+type lossy struct {
+	bus.Bus
+	lose func() bool
+	down atomic.Bool
+}
+
+func (l *lossy) Publish(subject string, data []byte) error {
+	switch {
+	case l.down.Load():
+		return bus.ErrDown
+	case l.lose():
+		return nil
+	}
+	return l.Bus.Publish(subject, data)
+}
+
+func (l *lossy) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
+	if l.down.Load() {
+		return nil, bus.ErrDown
+	}
+	return l.Bus.Request(ctx, subject, data)
+}
+
+// plant is engines that share the driver "plc".
+type plant struct {
+	t      *testing.T
+	net    *bus.Memory
+	device *device
+	writes *tags.MemoryWriteLog // as the engines share it
+	lose   func() bool
+
+	mu    sync.Mutex
+	owner string
+	epoch uint64
+}
+
+type engine struct {
+	*tags.Engine
+	p      *plant
+	name   string
+	mirror *mirror.Mirror
+	bus    *lossy
+}
+
+func newPlant(t *testing.T) *plant {
+	return &plant{t: t, net: bus.NewMemory(), writes: tags.NewMemoryWriteLog(100_000), lose: func() bool { return false },
+		device: &device{values: map[string]tags.Value{"a": tags.IntValue(1), "b": tags.FloatValue(2.5), "c": tags.StringValue("x"), "d": tags.BytesValue([]byte{0, 255}), "e": tags.BoolValue(true)}}}
+}
+
+func (p *plant) start(name string) *engine {
+	e := &engine{p: p, name: name, bus: &lossy{Bus: p.net.Join(), lose: p.lose}}
+	var err error
+	e.Engine, err = tags.New(tags.Options{Writes: p.writes, Shared: &tags.Shared{
+		Write: func(ctx context.Context, driver string, requests []tags.WriteRequest) ([]tags.Write, []error, error) {
+			return e.mirror.Write(ctx, driver, requests)
+		}}})
+	require.NoError(p.t, err)
+	e.mirror, err = mirror.New(e.Engine, e.bus, mirror.Options{Engine: name, Name: "Engine " + name, Owner: func(string) (string, bool) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.owner, p.owner != ""
+	}})
+	require.NoError(p.t, err)
+	rw := func(name string, kind tags.DataType) tags.Tag {
+		return tags.Tag{Name: "plc." + name, Address: name, DataType: kind, Access: tags.ReadWrite}
+	}
+	require.NoError(p.t, e.AddDriver("plc", p.device, tags.DriverOptions{Type: "Fake", PollInterval: 100 * time.Millisecond,
+		Tags: []tags.Tag{rw("a", tags.Int), rw("b", tags.Float), rw("c", tags.String), rw("d", tags.Bytes), rw("e", tags.Bool)}}))
+	return e
+}
+
+// run runs the driver on an engine until stop is called.
+func (e *engine) run() (stop func()) {
+	e.p.mu.Lock()
+	e.p.owner, e.p.epoch = e.name, e.p.epoch+1
+	epoch := e.p.epoch
+	e.p.mu.Unlock()
+	ctx, cancel := context.WithCancel(context.Background())
+	end := e.mirror.Begin("plc", epoch)
+	ended := make(chan error, 1)
+	go func() { ended <- e.RunDriver(ctx, "plc", func() bool { return true }) }()
+	return func() {
+		cancel()
+		require.NoError(e.p.t, <-ended)
+		end()
+	}
+}
+
+func (e *engine) close() {
+	e.mirror.Close()
+	require.NoError(e.p.t, e.bus.Close(context.Background()))
+	require.NoError(e.p.t, e.Close(context.Background()))
+}
+
+func (e *engine) value(tag string) tags.Sample {
+	s, err := e.Read(tag)
+	require.NoError(e.p.t, err)
+	return s.Sample
+}
+
+func TestValuesOfAllTypesAreTheSameEverywhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		a, b := p.start("a"), p.start("b")
+		stop := a.run()
+		time.Sleep(2 * time.Second)
+		for _, tag := range []string{"plc.a", "plc.b", "plc.c", "plc.d", "plc.e"} {
+			require.Equal(t, tags.Good, b.value(tag).Quality)
+			require.Equal(t, a.value(tag).Value, b.value(tag).Value)
+			require.False(t, b.value(tag).SourceTime.IsZero())
+		}
+		c := p.start("c") // one that comes later gets everything
+		time.Sleep(2 * time.Second)
+		require.Equal(t, tags.IntValue(1), c.value("plc.a").Value)
+		p.device.set("a", tags.IntValue(42))
+		time.Sleep(200 * time.Millisecond)
+		require.Equal(t, tags.IntValue(42), b.value("plc.a").Value)
+		require.Equal(t, tags.IntValue(42), c.value("plc.a").Value)
+		status, ok := b.Driver("plc")
+		require.True(t, ok)
+		require.Equal(t, "Engine a", status.Engine)
+		require.Equal(t, tags.DriverOnline, status.State)
+		require.NotZero(t, status.Samples)
+
+		p.device.mu.Lock()
+		p.device.fails = true
+		p.device.mu.Unlock()
+		time.Sleep(time.Second)
+		require.Equal(t, tags.Bad, b.value("plc.a").Quality)
+		require.Equal(t, a.value("plc.a").Reason, b.value("plc.a").Reason)
+		stop()
+		a.close()
+		b.close()
+		c.close()
+	})
+}
+
+func TestWritesArePassedOnOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		a, b := p.start("a"), p.start("b")
+		_, err := b.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(5)})
+		require.ErrorIs(t, err, tags.ErrDriverOffline, "nobody runs it")
+		stop := a.run()
+		time.Sleep(2 * time.Second)
+		w, err := b.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(5), By: "ann"})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		w, err = b.AwaitWrite(ctx, w.ID)
+		cancel()
+		require.NoError(t, err)
+		require.Equal(t, tags.WriteDone, w.State)
+		require.Equal(t, "ann", w.By)
+		time.Sleep(time.Second)
+		require.Equal(t, tags.IntValue(5), b.value("plc.a").Value)
+		require.Equal(t, 1, p.device.written())
+
+		_, errs, err := b.WriteMany(t.Context(), []tags.WriteRequest{{Tag: "plc.a", Text: "x"}, {Tag: "plc.b", Text: "3"}, {Tag: "plc.z", Text: "3"}})
+		require.NoError(t, err)
+		require.ErrorIs(t, errs[0], tags.ErrInvalidValue)
+		require.NoError(t, errs[1])
+		require.ErrorIs(t, errs[2], tags.ErrTagNotFound)
+
+		// More than fits in a message.
+		var many []tags.WriteRequest
+		long := string(make([]byte, 20_000))
+		for range 50 {
+			many = append(many, tags.WriteRequest{Tag: "plc.c", Value: tags.StringValue(long)})
+		}
+		before := p.device.written()
+		_, errs, err = b.WriteMany(t.Context(), many)
+		require.NoError(t, err)
+		for _, err := range errs {
+			require.NoError(t, err)
+		}
+		time.Sleep(10 * time.Second)
+		require.Equal(t, before+len(many), p.device.written())
+
+		b.bus.down.Store(true)
+		_, err = b.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(6)})
+		require.ErrorIs(t, err, tags.ErrDriverOffline, "nothing was sent")
+		b.bus.down.Store(false)
+		stop()
+		a.close()
+		_, err = b.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(7)})
+		require.ErrorIs(t, err, tags.ErrWriteUnanswered, "the engine has gone, which this one does not know")
+		b.close()
+	})
+}
+
+func TestSilenceMakesValuesUncertain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		a, b := p.start("a"), p.start("b")
+		stop := a.run()
+		time.Sleep(time.Minute)
+		require.Equal(t, tags.Good, b.value("plc.a").Quality)
+		a.bus.down.Store(true)
+		time.Sleep(4 * time.Second)
+		require.Equal(t, tags.Uncertain, b.value("plc.a").Quality)
+		require.Equal(t, tags.ReasonEngine, b.value("plc.a").Reason)
+		require.Equal(t, tags.IntValue(1), b.value("plc.a").Value)
+		status, _ := b.Driver("plc")
+		require.Empty(t, status.Engine)
+		require.NotEmpty(t, status.LastError)
+		require.Equal(t, tags.Good, a.value("plc.a").Quality, "who runs the driver sees it")
+		a.bus.down.Store(false)
+		time.Sleep(3 * time.Second)
+		require.Equal(t, tags.Good, b.value("plc.a").Quality, "also a value that has not changed")
+		stop()
+		time.Sleep(5 * time.Second)
+		require.Equal(t, tags.ReasonEngine, a.value("plc.a").Reason, "nobody runs it any more")
+		a.close()
+		b.close()
+	})
+}
+
+// Engines take turns while the bus loses messages. In the end all have the same.
+func TestLossesAndMoves(t *testing.T) {
+	for seed := range uint64(10) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 7))
+			var mu sync.Mutex
+			var calm atomic.Bool
+			p := newPlant(t)
+			p.lose = func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return !calm.Load() && random.IntN(3) == 0
+			}
+			engines := []*engine{p.start("a"), p.start("b"), p.start("c")}
+			for n := range 20 {
+				stop := engines[n%3].run()
+				for k := range 10 {
+					p.device.set("a", tags.IntValue(int64(100*n+k)))
+					p.device.set("b", tags.FloatValue(float64(k)/8))
+					time.Sleep(150 * time.Millisecond)
+				}
+				if n < 19 {
+					stop()
+					continue
+				}
+				calm.Store(true)
+				time.Sleep(5 * time.Second)
+				for _, e := range engines {
+					require.Equal(t, tags.IntValue(int64(100*n+9)), e.value("plc.a").Value, e.name)
+					require.Equal(t, tags.Good, e.value("plc.a").Quality, e.name)
+					require.Equal(t, tags.FloatValue(9.0/8), e.value("plc.b").Value, e.name)
+				}
+				stop()
+			}
+			for _, e := range engines {
+				e.close()
+			}
+		})
+	}
+}
+
+// An engine that has lost its lease and goes on is not heard.
+func TestALateEngineIsNotHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		a, b, c := p.start("a"), p.start("b"), p.start("c")
+		late := a.run()
+		time.Sleep(2 * time.Second)
+		stop := b.run()
+		time.Sleep(2 * time.Second)
+		status, _ := c.Driver("plc")
+		require.Equal(t, "Engine b", status.Engine)
+		for range 20 {
+			time.Sleep(200 * time.Millisecond)
+			status, _ = c.Driver("plc")
+			require.Equal(t, "Engine b", status.Engine)
+		}
+		late()
+		stop()
+		a.close()
+		b.close()
+		c.close()
+	})
+}

@@ -1,0 +1,138 @@
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/otkit/otkit/cluster/bus"
+	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/tags"
+)
+
+// writeTimeout bounds how long the engine that runs a driver may take to accept writes.
+const writeTimeout = 10 * time.Second
+
+// answer is what the engine that runs a driver says to requests.
+type answer struct {
+	Writes []tags.Write
+	Errs   []*failure
+	Err    *failure // of all
+}
+
+// failure is an error on the bus.
+type failure struct {
+	Kind     fault.Kind
+	Code     string
+	Message  string
+	Fields   []fault.Field     `json:",omitempty"`
+	Metadata map[string]string `json:",omitempty"`
+}
+
+func failureOf(err error) *failure {
+	if err == nil {
+		return nil
+	}
+	f, ok := fault.From(err)
+	if !ok {
+		return &failure{Kind: fault.Internal, Code: "INTERNAL", Message: err.Error()}
+	}
+	return &failure{f.Kind, f.Code, f.Message, f.Fields, f.Metadata}
+}
+
+func (f *failure) err() error {
+	if f == nil {
+		return nil
+	}
+	return &fault.Error{Kind: f.Kind, Code: f.Code, Message: f.Message, Fields: f.Fields, Metadata: f.Metadata}
+}
+
+// Write passes writes on to the engine that runs a driver. It is for [tags.Shared.Write]. If nothing was sent, the error is a tags.ErrDriverOffline; another one means that the
+// requests may have been accepted.
+func (m *Mirror) Write(ctx context.Context, driver string, requests []tags.WriteRequest) ([]tags.Write, []error, error) {
+	engine, ok := m.opts.Owner(driver)
+	if !ok {
+		return nil, nil, tags.ErrDriverOffline.On("driverId", driver).Because("no engine runs it")
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	return m.send(ctx, engine, driver, requests)
+}
+
+func (m *Mirror) send(ctx context.Context, engine, driver string, requests []tags.WriteRequest) ([]tags.Write, []error, error) {
+	text, err := json.Marshal(requests)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(text) > bus.MaxMessage/2 && len(requests) > 1 { // the answer has about the same size
+		return m.sendHalves(ctx, engine, driver, requests)
+	}
+	text, err = m.bus.Request(ctx, subjectWrite+token(engine), text)
+	switch {
+	case errors.Is(err, bus.ErrTooLarge):
+		return nil, nil, tags.ErrInvalidValue.Because("it is too large for the engine that runs the driver").With("driverId", driver)
+	case errors.Is(err, bus.ErrDown), errors.Is(err, bus.ErrClosed):
+		return nil, nil, tags.ErrDriverOffline.On("driverId", driver).Because("the engine that runs it cannot be reached").Wrap(err)
+	case err != nil:
+		return nil, nil, fmt.Errorf("engine %s: %s", engine, err) // without the fault: what became of the writes is not known
+	}
+	var a answer
+	if err := json.Unmarshal(text, &a); err != nil {
+		return nil, nil, fmt.Errorf("engine %s: %w", engine, err)
+	}
+	if a.Err != nil {
+		return nil, nil, a.Err.err()
+	}
+	errs := make([]error, len(a.Errs))
+	for i, f := range a.Errs {
+		errs[i] = f.err()
+	}
+	return a.Writes, errs, nil
+}
+
+// sendHalves sends what is too much for a message. A half that fails does not undo the other.
+func (m *Mirror) sendHalves(ctx context.Context, engine, driver string, requests []tags.WriteRequest) (writes []tags.Write, errs []error, err error) {
+	half := len(requests) / 2
+	for _, part := range [][]tags.WriteRequest{requests[:half], requests[half:]} {
+		w, e, err := m.send(ctx, engine, driver, part)
+		if err != nil {
+			w, e = make([]tags.Write, len(part)), make([]error, len(part))
+			for i := range e {
+				e[i] = unanswered(err, part[i].ID)
+			}
+		}
+		writes, errs = append(writes, w...), append(errs, e...)
+	}
+	return writes, errs, nil
+}
+
+func unanswered(err error, id string) error {
+	if _, ok := fault.From(err); ok {
+		return err
+	}
+	return tags.ErrWriteUnanswered.On("writeId", id).Wrap(err)
+}
+
+// serveWrites accepts writes that another engine passes on.
+func (m *Mirror) serveWrites(ctx context.Context, data []byte) []byte {
+	var requests []tags.WriteRequest
+	var a answer
+	err := json.Unmarshal(data, &requests)
+	if err == nil {
+		var errs []error
+		if a.Writes, errs, err = m.engine.WriteHere(ctx, requests); err == nil {
+			a.Errs = make([]*failure, len(errs))
+			for i, e := range errs {
+				a.Errs[i] = failureOf(e)
+			}
+		}
+	}
+	a.Err = failureOf(err)
+	text, err := json.Marshal(a)
+	if err != nil {
+		m.opts.Logger.Error("answer to writes of another engine cannot be encoded", "error", err)
+	}
+	return text
+}
