@@ -107,7 +107,7 @@ func (m *Member) note(err error) {
 
 func (m *Member) renewIfDue(ctx context.Context) error {
 	m.mu.Lock()
-	due := m.session.Draining != m.draining || time.Since(m.asked) >= m.o.TTL/renewals
+	due := m.news || m.session.Draining != m.draining || time.Since(m.asked) >= m.o.TTL/renewals
 	m.mu.Unlock()
 	if !due {
 		return nil
@@ -122,7 +122,7 @@ func (m *Member) renew(ctx context.Context) error {
 		m.session.ID, m.session.Beat = m.o.NewID(), 0
 	}
 	m.session.Beat++ // also after a failure: the store may have taken the last one
-	m.session.Draining, m.session.Unable = m.draining, m.reasons()
+	m.session.Draining, m.session.Unable, m.news = m.draining, m.reasons(), false
 	s := m.session
 	m.mu.Unlock()
 	asked := time.Now()
@@ -259,6 +259,11 @@ func (m *Member) reasons() map[string]string {
 			unable[work] = r.reason
 		} else {
 			delete(m.unable, work)
+		}
+	}
+	for i := range m.works {
+		if w := &m.works[i]; w.Cannot != "" {
+			unable[w.Name] = w.Cannot
 		}
 	}
 	return unable

@@ -93,6 +93,7 @@ type Member struct {
 
 	mu       sync.Mutex
 	works    []Work
+	news     bool // the others are to be told what this engine cannot do
 	draining bool
 	session  Session
 	state    State           // as last read
@@ -243,16 +244,28 @@ func (m *Member) first(ctx context.Context) error {
 	return err
 }
 
-// SetWork replaces the list of all work of the plant. Every member must be given the same one, if a little earlier or later.
+// SetWork replaces the list of all work of the plant. Every member must be given the same one, if a little earlier or later, but for Work.Cannot.
 func (m *Member) SetWork(works []Work) {
 	works = slices.Clone(works)
 	for i := range works {
 		works[i].Requires = maps.Clone(works[i].Requires)
 	}
 	m.mu.Lock()
+	m.news = m.news || !maps.Equal(cannot(m.works), cannot(works))
 	m.works = works
 	m.mu.Unlock()
 	m.wake.Set()
+}
+
+// cannot returns what an engine cannot do, and why.
+func cannot(works []Work) map[string]string {
+	reasons := map[string]string{}
+	for i := range works {
+		if w := &works[i]; w.Cannot != "" {
+			reasons[w.Name] = w.Cannot
+		}
+	}
+	return reasons
 }
 
 // Drain gives the work of this engine to the others, or takes its share again.

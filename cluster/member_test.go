@@ -179,6 +179,35 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
+// What an engine knows that it cannot do, it is never given.
+func TestWorkThatAnEngineIsKnownNotToDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, 10)
+		a := p.join("a")
+		p.join("b")
+		works := slices.Clone(p.works)
+		for i := range works {
+			works[i].Cannot = "no such driver type"
+		}
+		a.SetWork(works)
+		p.pass(time.Minute)
+		require.Equal(t, map[string]int{"b": 10}, p.count())
+		k := slices.IndexFunc(a.View().Sessions, func(s cluster.Session) bool { return s.Engine == "a" })
+		require.Equal(t, "no such driver type", a.View().Sessions[k].Unable["driver/03"])
+		a.SetWork(p.works)
+		p.pass(time.Minute)
+		require.Equal(t, map[string]int{"a": 5, "b": 5}, p.count())
+		p.works[0].Requires = map[string]string{cluster.LabelEngine: "b"}
+		p.works[1].Requires = map[string]string{cluster.LabelEngine: "a"}
+		for _, e := range p.engines {
+			e.SetWork(p.works)
+		}
+		p.pass(time.Minute)
+		require.Equal(t, []string{"b", "a"}, []string{p.owners()["driver/00"], p.owners()["driver/01"]})
+		p.close()
+	})
+}
+
 func TestWorkThatAnEngineCannotDoGoesToAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, 6)

@@ -10,9 +10,13 @@ import (
 // Work is something that exactly one engine does.
 type Work struct {
 	Name     string            // such as driver/press-1
-	Requires map[string]string // labels that an engine must have
+	Requires map[string]string // labels that an engine must have; LabelEngine is one that every engine has
+	Cannot   string            // why this engine cannot do it, for the others to know; empty if it can
 	Weight   int               // how much it is, compared with the others; 0 counts as 1
 }
+
+// LabelEngine is a label whose value is the id of the engine.
+const LabelEngine = "engine"
 
 // hysteresis is by which part of the mean load an engine must be above or below it before work moves: to move costs a gap.
 const hysteresis = 0.1
@@ -26,6 +30,9 @@ func (w *Work) able(s *Session) bool {
 		return false
 	}
 	for name, value := range w.Requires {
+		if name == LabelEngine && s.Engine == value {
+			continue
+		}
 		if s.Labels[name] != value {
 			return false
 		}

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"sync/atomic"
 
@@ -25,6 +27,7 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auditapi/auditpart"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/console"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/discoveryapi/discoverypart"
@@ -44,6 +47,7 @@ type Engine struct {
 
 	audit      *auditpart.Audit
 	accounts   *accountspart.Accounts // nil WithoutAccounts
+	cluster    *clusterpart.Cluster   // nil if the engine is alone
 	tags       *tagspart.Tags
 	derived    *derivedpart.Derived
 	alarms     *alarmspart.Alarms
@@ -124,6 +128,13 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 	if err := o.owner(); err != nil {
 		return list, err
 	}
+	if err := e.join(ctx); err != nil {
+		return list, err
+	}
+	if e.cluster != nil {
+		list = append(list, e.cluster.Part())
+		o.Tags.Cluster = e.cluster
+	}
 	o.Tags.OnMaxWithoutToken = e.onMaxTags
 	o.Tags.OnModelFile, o.Tags.OnImport = e.onModelFile(o.Tags.OnModelFile), e.onImport(o.Tags.OnImport)
 	if e.tags, err = tagspart.New(ctx, o.Tags); err != nil {
@@ -165,6 +176,26 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		return list, err
 	}
 	return append(list, e.hubs.Part(), e.own()), nil
+}
+
+// join joins the engines that share the plant, if there are any.
+func (e *Engine) join(ctx context.Context) (err error) {
+	if e.opts.Shared == nil || e.opts.Shared.Cluster == nil {
+		return nil
+	}
+	o := *e.opts.Shared.Cluster
+	e.opts.Server.Inherit(&o.Now, &o.Logger)
+	o.Engine, o.Version = cmp.Or(o.Engine, e.opts.Discovery.EngineID), cmp.Or(o.Version, e.opts.Server.Version)
+	if o.Host == "" {
+		if o.Host, err = os.Hostname(); err != nil {
+			return fmt.Errorf("engine: Options.Shared.Cluster.Host: %w", err)
+		}
+	}
+	if o.Name == "" { // several engines may run on a host
+		o.Name = o.Host + "-" + o.Engine[:min(4, len(o.Engine))]
+	}
+	e.cluster, err = clusterpart.New(ctx, o)
+	return err
 }
 
 // addr returns where the server listens, nil if it does not, for calls that come once it is made.

@@ -17,6 +17,7 @@ import (
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/auditapi/auditpart"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
 	"github.com/otkit/otkit/transport/discoveryapi/discoverypart"
 	"github.com/otkit/otkit/transport/hubs/hubspart"
@@ -77,6 +78,10 @@ const ModelFolder = "models"
 type Shared struct {
 	Keys accounts.KeyStore
 	Poll time.Duration // how often to look for what others have stored; default 250 ms
+
+	// Cluster is set if the engines share all stores, and so the plant: each driver, bridge and device is then served by one of them, and all
+	// show the same. Its Engine, Host and Version have defaults. Nil: each engine has drivers of its own.
+	Cluster *clusterpart.Options
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -155,9 +160,6 @@ func (o *Options) owner() (err error) {
 		o.Predictive.Alarms.Engine = o.Alerting.Owner
 	}
 	o.Discovery.EngineID, o.Discovery.Shared = cmp.Or(o.Discovery.EngineID, id), o.Shared != nil
-	if o.Tags.DriverOptions.Engine == "" && o.Shared != nil {
-		o.Tags.DriverOptions.Engine = o.Discovery.EngineID
-	}
 	if o.Predictive.Engine == "" && o.Shared != nil {
 		o.Predictive.Engine = o.Discovery.EngineID
 	}

@@ -125,7 +125,7 @@ func (s *Service) change(ctx context.Context, id string, match func(int64) error
 func (s *Service) replace(ctx context.Context, old *entry, def Definition, built tags.Driver, known []tags.Tag) {
 	e := s.entry(def)
 	if old.driver != nil && runsAlike(&old.def, &def) {
-		e.driver = old.driver
+		e.driver, e.points = old.driver, old.points
 		s.put(def.ID, e)
 		return
 	}
@@ -242,7 +242,7 @@ func (s *Service) adopt(ctx context.Context, stored Definition) {
 	case e.def.Revision == stored.Revision:
 	case e.driver != nil && runsAlike(&e.def, &stored):
 		next := s.entry(stored)
-		next.driver = e.driver
+		next.driver, next.points = e.driver, e.points
 		s.put(stored.ID, next)
 	default:
 		s.stop(ctx, e)

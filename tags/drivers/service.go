@@ -90,6 +90,7 @@ type entry struct {
 	shown    Definition  // def with its secrets masked
 	err      error       // why it does not run although it is enabled
 	driver   tags.Driver // nil unless it was started
+	points   int         // tags that its settings define
 	shadowed bool        // a driver of the settings has its id
 }
 
@@ -191,6 +192,7 @@ func (s *Service) build(def *Definition) (d tags.Driver, known []tags.Tag, err e
 
 // run starts a driver as its definition says.
 func (s *Service) run(e *entry, built tags.Driver, known []tags.Tag) error {
+	e.points = len(known)
 	if !e.def.Enabled {
 		return s.host.DefineTags(e.def.ID, known)
 	}
@@ -274,6 +276,26 @@ func (s *Service) Has(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.fixed[id] != nil || s.all[id] != nil
+}
+
+// Wanted is a driver that is to run.
+type Wanted struct {
+	ID       string
+	Requires map[string]string // see Definition
+	Points   int               // tags that its settings define, as a measure of its work
+	Err      error             // why this engine cannot run it; nil if it can
+}
+
+// Wanted returns the stored drivers that are enabled, for engines that share them among each other.
+func (s *Service) Wanted() (list []Wanted) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, e := range s.all {
+		if e.def.Enabled && !e.shadowed {
+			list = append(list, Wanted{id, e.def.Requires, e.points, e.err})
+		}
+	}
+	return list
 }
 
 // Problems returns what people should mend, by driver id: stored definitions that cannot be started, or that a driver of the settings

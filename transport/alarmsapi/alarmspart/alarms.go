@@ -114,15 +114,26 @@ func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 		return fmt.Errorf("alarms: %w", err)
 	}
 	a.rules, err = rules.New(ctx, o.Rules, a.service, rules.Options{Logger: o.Logger, Now: o.Now,
-		States: o.RuleStates, Pending: a.openPending(), Current: t.Current, PollInterval: o.Poll})
+		States: o.RuleStates, Pending: a.openPending(), Current: t.Current, PollInterval: o.Poll, Shared: t.Shared()})
 	if err != nil {
 		return fmt.Errorf("alarm rules: %w", err)
 	}
 	t.Observe(a.rules.Observe)
+	t.Accompany(tagspart.Companion{Begin: a.rules.Adopt, End: a.yield})
 	t.AddReferences(a.references)
 	o.Drivers.ExcludeTypes = append(slices.Clone(o.Drivers.ExcludeTypes), typeBridge)
 	a.drivers, err = driveralarms.New(t.Engine(), a.service, o.Drivers)
 	return err
+}
+
+// yield ends the evaluation of the rules of a driver.
+func (a *Alarms) yield(ctx context.Context, driver string, moved bool) {
+	if moved {
+		if err := a.rules.Yield(ctx, driver); err == nil {
+			return
+		}
+	}
+	a.rules.Abandon(driver)
 }
 
 // openPending returns nil if there is no file; the server starts without it.

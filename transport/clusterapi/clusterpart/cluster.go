@@ -1,6 +1,7 @@
 package clusterpart
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -72,6 +73,14 @@ func (c *Cluster) Engine() string {
 		return ""
 	}
 	return c.opts.Engine
+}
+
+// Name returns the name of this engine for people; empty if it is alone.
+func (c *Cluster) Name() string {
+	if c == nil {
+		return ""
+	}
+	return cmp.Or(c.opts.Name, c.opts.Engine)
 }
 
 // Bus returns the bus of the engines, nil for an engine that is alone.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/otkit/otkit/cluster"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/tags/tagconfig"
@@ -13,7 +14,14 @@ import (
 // openDrivers starts the drivers of the options, and those that are stored.
 func (t *Tags) openDrivers(ctx context.Context) (err error) {
 	var fixed []drivers.Fixed
+	var declared []drivers.Definition
 	for _, d := range t.opts.Drivers {
+		if t.opts.Cluster != nil && d.Definition.Type != "" {
+			d.Definition.ID = d.ID
+			declared = append(declared, d.Definition)
+			continue
+		}
+		t.share(d.ID, map[string]string{cluster.LabelEngine: t.opts.Cluster.Engine()})
 		if err := t.addDriver(d); err != nil {
 			return err
 		}
@@ -22,8 +30,19 @@ func (t *Tags) openDrivers(ctx context.Context) (err error) {
 		fixed = append(fixed, drivers.Fixed{Definition: def, Driver: d.Driver})
 	}
 	o := t.opts.DriverOptions
-	o.Now, o.Logger = t.opts.Now, t.opts.Logger
+	o.Now, o.Logger, o.OnChange = t.opts.Now, t.opts.Logger, t.onDriverChange
 	t.drivers, err = drivers.New(ctx, drivers.Deps{Types: t.opts.DriverTypes, Repository: t.opts.DriverStore, Host: driverHost{t}, Fixed: fixed}, o)
+	if err != nil || t.opts.Cluster == nil {
+		return err
+	}
+	if len(declared) > 0 {
+		if err := t.drivers.Declare(ctx, declared, !t.opts.Cluster.Others()); err != nil {
+			return err
+		}
+	}
+	t.opts.Cluster.Handle(kindDriver, t.runDriver)
+	t.assign()
+	t.unheed, err = t.opts.Cluster.Bus().Subscribe(subjectDrivers, func([]byte) { t.drivers.Look() })
 	return err
 }
 
@@ -36,7 +55,12 @@ func (t *Tags) AddDriver(d Driver) error {
 	if t.drivers.Has(d.ID) {
 		return tags.ErrDriverExists.On("driverId", d.ID)
 	}
-	return t.addDriver(d)
+	if err := t.addDriver(d); err != nil {
+		return err
+	}
+	t.share(d.ID, nil)
+	t.assign()
+	return nil
 }
 
 func (t *Tags) addDriver(d Driver) error {
@@ -61,6 +85,7 @@ func (t *Tags) RemoveDriver(ctx context.Context, id string) error {
 	err := t.engine.RemoveDriver(ctx, id)
 	if !errors.Is(err, tags.ErrInvalidDriver) {
 		t.forgetTags(id)
+		t.unshare(id)
 	}
 	return err
 }

@@ -16,7 +16,13 @@ const (
 )
 
 // jobs run while the server does.
-func (t *Tags) jobs() []func(context.Context) { return append(t.upkeep(), t.watch, t.configs.Run) }
+func (t *Tags) jobs() []func(context.Context) {
+	jobs := append(t.upkeep(), t.watch, t.configs.Run)
+	if t.Shared() {
+		jobs = append(jobs, t.drivers.Follow)
+	}
+	return jobs
+}
 
 // upkeep keeps the log of writes in bounds.
 func (t *Tags) upkeep() (jobs []func(context.Context)) {

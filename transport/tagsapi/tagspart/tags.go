@@ -18,8 +18,10 @@ import (
 	"github.com/otkit/otkit/tags/driverconfig"
 	"github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/tags/history"
+	"github.com/otkit/otkit/tags/mirror"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
 	"github.com/otkit/otkit/transport/tagsapi/driversapi"
@@ -60,6 +62,9 @@ type Options struct {
 	// MaxImportBytes is how large an imported file of the tag configuration may be. Default 128 MiB.
 	MaxImportBytes int64
 
+	// Cluster has the engines that share the plant. Each driver is then run by one of them at a time. Nil: this engine is alone.
+	Cluster *clusterpart.Cluster
+
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
 }
@@ -69,7 +74,8 @@ type Driver struct {
 	ID      string
 	Driver  tags.Driver
 	Options tags.DriverOptions // Tags are what the driver knows of its tags; the tag configuration overrides them
-	// Definition is what the driver was made of, to be shown, for those of Options.Drivers; ID and Type may be left empty.
+	// Definition is what the driver was made of, to be shown, for those of Options.Drivers; ID may be left empty. If it has a Type, it is
+	// complete: with a Cluster, it is stored for all engines, which make their drivers of it. Without a Type, each engine must be given the driver.
 	Definition drivers.Definition
 }
 
@@ -129,12 +135,18 @@ type Tags struct {
 	binder   *tagconfig.Binder
 	configs  *tagconfigapi.API
 	drivers  *drivers.Service
+	mirror   *mirror.Mirror // nil without a cluster
+	unheed   func()         // ends the subscription to changes of drivers; nil without a cluster
+
+	assigning sync.Mutex // held while the cluster is told which drivers there are
 
 	adding sync.Mutex // held while what is known of a driver changes
 
 	mu         sync.Mutex
 	unobserve  []func()
 	references []References
+	companions []Companion
+	local      map[string]map[string]string // labels that drivers of other parts require, by id
 }
 
 // New opens the tag configuration and starts the drivers.
@@ -143,8 +155,11 @@ func New(ctx context.Context, o Options) (*Tags, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tags{opts: o}
+	t := &Tags{opts: o, local: map[string]map[string]string{}}
 	eo := tags.Options{Logger: o.Logger, Now: o.Now, Writes: o.Writes}
+	if o.Cluster != nil {
+		eo.Shared = &tags.Shared{Write: t.passOn}
+	}
 	if o.HistoryStore != nil {
 		t.forwards = &forwards{append: history.StoreChanges(o.HistoryStore), log: o.Logger}
 		eo.Store = t.forwards.store
@@ -152,7 +167,10 @@ func New(ctx context.Context, o Options) (*Tags, error) {
 	if t.engine, err = tags.New(eo); err != nil {
 		return nil, err
 	}
-	if err := t.open(ctx); err != nil {
+	if err = t.openMirror(); err == nil {
+		err = t.open(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, t.drain(context.WithoutCancel(ctx)))
 	}
 	return t, nil
@@ -296,6 +314,12 @@ func (t *Tags) drain(ctx context.Context) error {
 	}
 	t.unobserve = nil
 	t.mu.Unlock()
+	if t.mirror != nil {
+		t.mirror.Close()
+	}
+	if t.unheed != nil {
+		t.unheed()
+	}
 	err := t.engine.Close(ctx)
 	if t.config != nil {
 		err = errors.Join(err, t.config.Sync(ctx))
