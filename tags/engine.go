@@ -39,6 +39,7 @@ type Options struct {
 
 // Shared is what an engine needs that shares its drivers with others.
 type Shared struct {
+	Engine string // name of this engine, for DriverStatus
 	// Write passes requests on to the engine that runs a driver, where [Engine.WriteHere] takes them. What it returns is as for
 	// [Engine.WriteMany]; an error is of all requests. Required.
 	Write func(ctx context.Context, driver string, requests []WriteRequest) (writes []Write, errs []error, err error)

@@ -39,6 +39,7 @@ type entry struct {
 	removed  bool
 	recorded bool // see Change.Recorded
 	remote   bool // see Change.Remote
+	due      bool // the next sample is reported even if it is as before: it is the first of this engine
 }
 
 type watch struct {
@@ -167,7 +168,7 @@ func (e *entry) degrade(q Quality, reason Reason, now time.Time) (Change, bool) 
 
 // lowerTo is degrade with the lock held.
 func (e *entry) lowerTo(q Quality, reason Reason, now time.Time) (Change, bool) {
-	if e.removed || e.sample.Quality < q || e.sample.Quality == q && e.sample.Reason == reason {
+	if e.removed || e.sample.Quality < q || e.sample.Quality == q && e.sample.Reason == reason && !e.due {
 		return Change{}, false
 	}
 	next := e.sample
@@ -193,9 +194,10 @@ func (e *entry) set(tag *Tag, next *Sample, at time.Time, degraded bool) bool {
 	if e.planned == 0 {
 		e.watchAge()
 	}
-	if e.seq > 0 && !e.differs(tag, next, at) {
+	if e.seq > 0 && !e.due && !e.differs(tag, next, at) {
 		return false
 	}
+	e.due = false
 	e.seq = e.counter.Add(1)
 	e.value, e.quality, e.reason, e.at = next.Value, next.Quality, next.Reason, at
 	for _, w := range e.watches {

@@ -339,6 +339,9 @@ func (r *runner) status() DriverStatus {
 		Connects: r.connects.Load(), Cycles: cycles, Breakers: breakers,
 	}
 	r.trips.into(&s)
+	if r.engine.shared != nil {
+		s.Engine = r.engine.shared.Engine
+	}
 	return s
 }
 

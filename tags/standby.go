@@ -139,7 +139,7 @@ func (r *runner) takeOver(valid func() bool) {
 	now := time.Now()
 	for _, en := range r.members() {
 		en.mu.Lock()
-		en.remote, en.pushed, en.seen = false, false, now // its age counts from here
+		en.remote, en.pushed, en.due, en.seen = false, false, true, now // its age counts from here
 		en.mu.Unlock()
 		en.expect(r.interval(en.tag.Load()))
 	}
@@ -159,7 +159,7 @@ func (r *runner) handBack() {
 	r.standby.waiting.Store(true)
 	for _, en := range r.members() {
 		en.mu.Lock()
-		en.remote, en.pushed, en.pace = true, false, nil
+		en.remote, en.pushed, en.due, en.pace = true, false, false, nil
 		en.mu.Unlock()
 		en.expect(0)
 	}

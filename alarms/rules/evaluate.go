@@ -109,7 +109,7 @@ func (r *Service) Observe(changes []tags.Change) {
 		}
 		before := w.at
 		w.take(&c.Sample)
-		w.lost, w.def = gone, c.Tag
+		w.lost, w.def, w.foreign = gone, c.Tag, c.Remote
 		if w.rates {
 			w.offset = offset(c.Time().Sub(now))
 		}
@@ -148,7 +148,8 @@ func offset(ahead time.Duration) time.Duration {
 
 // evaluate evaluates the current samples of a rule and updates its phase.
 func (r *Service) evaluate(e *evaluation, now time.Time) {
-	if e.idle {
+	// What another engine saw before the driver came here may be old.
+	if e.idle || e.tag.foreign && e.tag.reason != tags.ReasonRemoved {
 		return
 	}
 	r.judge(e, now)

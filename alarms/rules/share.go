@@ -9,7 +9,7 @@ import (
 )
 
 // Adopt makes a service with [Options.Shared] evaluate the rules of the tags of a driver, from where the service that evaluated them before
-// has left off: with their alarms, and with the delays that are stored. Call it before the driver is run here, and when no other service evaluates them any
+// has left off: with their alarms, and with the delays that are stored, beginning with the first sample of each tag that is not Remote. Call it before the driver is run here, and when no other service evaluates them any
 // more. valid reports whether that is still so: nothing is stored any more of what was evaluated here once it reports false. It must be quick. If Adopt returns an
 // error, call it again or call Abandon.
 func (r *Service) Adopt(ctx context.Context, driver string, valid func() bool) error {
@@ -19,6 +19,11 @@ func (r *Service) Adopt(ctx context.Context, driver string, valid func() bool) e
 		return nil
 	}
 	r.drivers[driver] = valid
+	for _, w := range r.watches {
+		if w.def != nil && w.def.Driver == driver {
+			w.foreign = true
+		}
+	}
 	r.mu.Unlock()
 	return r.adoptIdle(ctx)
 }

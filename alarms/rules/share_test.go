@@ -79,6 +79,17 @@ func (s *shared) change(v tags.Value, q tags.Quality, reason tags.Reason) {
 	pass(time.Second)
 }
 
+// adopt lets an engine adopt a driver and read it.
+func (s *shared) adopt(p *plant, driver string, valid func() bool) {
+	s.t.Helper()
+	require.NoError(s.t, p.rules.Adopt(s.t.Context(), driver, valid))
+	s.mu.Lock()
+	s.seq++
+	c := tags.Change{Tag: s.sample.Tag, Sample: s.sample.Sample, Seq: s.seq}
+	s.mu.Unlock()
+	p.rules.Observe([]tags.Change{c})
+}
+
 func (s *shared) kinds() []alarms.EventKind {
 	s.t.Helper()
 	pass(500 * time.Millisecond)
@@ -91,7 +102,7 @@ func TestOneOfSeveralEnginesEvaluates(t *testing.T) {
 		defer s.stop()
 		s.set(90)
 		require.Empty(t, s.kinds(), "no engine has adopted the driver")
-		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(s.engines[0], "plc", valid)
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds(), "the value is known already")
 		s.set(70)
 		s.set(91)
@@ -99,20 +110,20 @@ func TestOneOfSeveralEnginesEvaluates(t *testing.T) {
 		require.NoError(t, s.engines[0].rules.Yield(t.Context(), "plc"))
 		s.set(70)
 		require.Len(t, s.kinds(), 3)
-		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(s.engines[1], "plc", valid)
 		require.Equal(t, alarms.Cleared, s.kinds()[3])
 		s.set(92)
 		s.set(93)
 		require.Len(t, s.kinds(), 5)
 		require.NoError(t, s.engines[1].rules.Yield(t.Context(), "plc"))
-		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(s.engines[0], "plc", valid)
 		s.set(94)
 		require.Len(t, s.kinds(), 5, "it lasts")
 		s.set(60)
 		require.Len(t, s.kinds(), 6)
 		late := s.join()
 		require.NoError(t, s.engines[0].rules.Yield(t.Context(), "plc"))
-		require.NoError(t, late.rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(late, "plc", valid)
 		s.set(95)
 		require.Len(t, s.kinds(), 7)
 	})
@@ -123,12 +134,12 @@ func TestDelaysGoOnInAnotherEngine(t *testing.T) {
 		s := share(t, 2, rule(rules.High, func(r *rules.Rule) { r.OnDelay, r.OffDelay = 10*time.Second, 10*time.Second }))
 		defer s.stop()
 		var gone atomic.Bool
-		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", func() bool { return !gone.Load() }))
+		s.adopt(s.engines[0], "plc", func() bool { return !gone.Load() })
 		s.set(90) // takes 1 s
 		pass(3 * time.Second)
 		gone.Store(true) // the first engine hangs; nobody evaluates for three seconds
 		pass(3 * time.Second)
-		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(s.engines[1], "plc", valid)
 		pass(2900 * time.Millisecond)
 		require.Empty(t, kinds(t, s.engines[0].service))
 		pass(200 * time.Millisecond)
@@ -137,7 +148,7 @@ func TestDelaysGoOnInAnotherEngine(t *testing.T) {
 		s.set(70)
 		pass(4 * time.Second)
 		require.NoError(t, s.engines[1].rules.Yield(t.Context(), "plc"))
-		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(s.engines[0], "plc", valid)
 		pass(4900 * time.Millisecond)
 		require.Len(t, kinds(t, s.engines[0].service), 1)
 		pass(200 * time.Millisecond)
@@ -153,7 +164,7 @@ func TestAlarmsThatAreAbandoned(t *testing.T) {
 		s := share(t, 2, rule(rules.High, nil))
 		defer s.stop()
 		var lost atomic.Bool
-		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", func() bool { return !lost.Load() }))
+		s.adopt(s.engines[0], "plc", func() bool { return !lost.Load() })
 		s.store.broken.Store(true)
 		began := time.Now()
 		s.set(90)
@@ -163,7 +174,7 @@ func TestAlarmsThatAreAbandoned(t *testing.T) {
 		s.store.broken.Store(false)
 		pass(5 * time.Second)
 		require.Empty(t, s.kinds(), "without the right to, it stores nothing")
-		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(s.engines[1], "plc", valid)
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
 		s.engines[0].rules.Abandon("plc")
 		pass(5 * time.Second)
@@ -183,7 +194,7 @@ func TestRulesThatChangeWhileAnotherEngineEvaluates(t *testing.T) {
 		s := share(t, 2, rule(rules.High, nil))
 		defer s.stop()
 		here, there := s.engines[0], s.engines[1]
-		require.NoError(t, here.rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(here, "plc", valid)
 		update := func(change func(*rules.Rule)) {
 			t.Helper()
 			_, err := there.rules.Update(t.Context(), "r", func(r *rules.Rule) error { change(r); return nil })
@@ -205,7 +216,7 @@ func TestRulesThatChangeWhileAnotherEngineEvaluates(t *testing.T) {
 		update(func(r *rules.Rule) { r.Enabled = false })
 		here.requireActive(false, "disabled while no engine evaluates it")
 		update(func(r *rules.Rule) { r.Enabled = true })
-		require.NoError(t, here.rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(here, "plc", valid)
 		here.requireActive(true, "evaluated again")
 		require.NoError(t, here.rules.Yield(t.Context(), "plc"))
 		require.NoError(t, there.rules.Remove(t.Context(), "r", "anna"))
@@ -215,7 +226,7 @@ func TestRulesThatChangeWhileAnotherEngineEvaluates(t *testing.T) {
 		require.NoError(t, err)
 		pass(500 * time.Millisecond)
 		here.requireActive(false, "new, and no engine evaluates it")
-		require.NoError(t, there.rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(there, "plc", valid)
 		here.requireActive(true, "new")
 		s.change(tags.FloatValue(90), tags.Bad, tags.ReasonRemoved)
 		here.requireActive(false, "its tag was removed")
@@ -229,8 +240,8 @@ func TestTagThatMovesToAnotherDriver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t, 2, rule(rules.High, nil))
 		defer s.stop()
-		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", valid))
-		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "robot", valid))
+		s.adopt(s.engines[0], "plc", valid)
+		s.adopt(s.engines[1], "robot", valid)
 		s.set(90)
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
 		moved := *s.sample.Tag
@@ -245,6 +256,34 @@ func TestTagThatMovesToAnotherDriver(t *testing.T) {
 	})
 }
 
+// What other engines have shown before may be old: neither does it clear an alarm that they have raised, nor raise one.
+func TestOldValuesDoNotCountWhenADriverMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 2, rule(rules.High, func(r *rules.Rule) { r.OffDelay = 2 * time.Second }))
+		defer s.stop()
+		s.set(70)
+		s.adopt(s.engines[0], "plc", valid)
+		see := func(p *plant, v float64, remote bool) {
+			s.seq++
+			c := tags.Change{Tag: s.sample.Tag, Sample: tags.Sample{Value: tags.FloatValue(v), Quality: tags.Good, SourceTime: time.Now(), ServerTime: time.Now()}, Seq: s.seq, Remote: remote}
+			p.rules.Observe([]tags.Change{c})
+		}
+		see(s.engines[1], 70, true)
+		see(s.engines[0], 90, false) // the other engine has not seen it
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
+		require.NoError(t, s.engines[0].rules.Yield(t.Context(), "plc"))
+		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "plc", valid))
+		see(s.engines[1], 71, true) // on its way when the driver moved
+		pass(time.Minute)
+		require.Len(t, s.kinds(), 1)
+		see(s.engines[1], 91, false)
+		require.Len(t, s.kinds(), 1)
+		see(s.engines[1], 60, false)
+		pass(3 * time.Second)
+		require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, s.kinds())
+	})
+}
+
 func TestAdoptWhileTheStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t, 1, rule(rules.High, nil))
@@ -253,7 +292,7 @@ func TestAdoptWhileTheStoreFails(t *testing.T) {
 		cancel()
 		s.set(90)
 		require.Error(t, s.engines[0].rules.Adopt(ctx, "plc", valid))
-		require.NoError(t, s.engines[0].rules.Adopt(t.Context(), "plc", valid))
+		s.adopt(s.engines[0], "plc", valid)
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
 	})
 }

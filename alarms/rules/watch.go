@@ -20,6 +20,7 @@ type watch struct {
 	at      time.Time     // by the source
 	seq     uint64        // of the newest change
 	lost    bool          // the engine has no connection
+	foreign bool          // the newest sample is of another engine, see tags.Change.Remote
 	rates   bool          // a rule is of the kind RateOfChange
 	offset  time.Duration // of the clock of the source to this one, if rates
 	source  *lateSource   // of the late samples; nil if there were none

@@ -252,10 +252,10 @@ func (s *Service) adopt(ctx context.Context, stored Definition) {
 
 func (s *Service) put(id string, e *entry) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.all[id] = e; e == nil {
 		delete(s.all, id)
 	}
+	s.mu.Unlock()
 	s.opts.OnChange()
 }
 

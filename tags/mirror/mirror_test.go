@@ -231,6 +231,7 @@ func TestWritesArePassedOnOnce(t *testing.T) {
 		for range 50 {
 			many = append(many, tags.WriteRequest{Tag: "plc.c", Value: tags.StringValue(long)})
 		}
+		time.Sleep(time.Second)
 		before := p.device.written()
 		_, errs, err = b.WriteMany(t.Context(), many)
 		require.NoError(t, err)

@@ -52,13 +52,35 @@ func (f *failure) err() error {
 // Write passes writes on to the engine that runs a driver. It is for [tags.Shared.Write]. If nothing was sent, the error is a tags.ErrDriverOffline; another one means that the
 // requests may have been accepted.
 func (m *Mirror) Write(ctx context.Context, driver string, requests []tags.WriteRequest) ([]tags.Write, []error, error) {
-	engine, ok := m.opts.Owner(driver)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	engine, ok := m.awaitOwner(ctx, driver)
 	if !ok {
 		return nil, nil, tags.ErrDriverOffline.On("driverId", driver).Because("no engine runs it")
 	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
 	return m.send(ctx, engine, driver, requests)
+}
+
+// How long a write waits for a driver that moves, and how often it looks.
+const (
+	moveTimeout = 2 * time.Second
+	moveLook    = 20 * time.Millisecond
+)
+
+// awaitOwner returns the engine that runs a driver. It waits a moment if none does: the driver may be on its way.
+func (m *Mirror) awaitOwner(ctx context.Context, driver string) (engine string, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
+	defer cancel()
+	for {
+		if engine, ok = m.opts.Owner(driver); ok {
+			return engine, true
+		}
+		select {
+		case <-time.After(moveLook):
+		case <-ctx.Done():
+			return "", false
+		}
+	}
 }
 
 func (m *Mirror) send(ctx context.Context, engine, driver string, requests []tags.WriteRequest) ([]tags.Write, []error, error) {

@@ -26,7 +26,7 @@ type Options struct {
 	Name, Host, URL, Version string
 	Labels                   map[string]string
 
-	TTL time.Duration // see cluster.Options
+	TTL, Settle time.Duration // see cluster.Options
 
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
@@ -60,7 +60,7 @@ func New(ctx context.Context, o Options) (*Cluster, error) {
 	c.duties.Handle(kindJob, c.doJob)
 	var err error
 	c.member, err = cluster.Join(ctx, cluster.Options{Store: o.Store, Engine: o.Engine, Do: c.duties.Do, Name: o.Name, Host: o.Host, URL: o.URL, Version: o.Version,
-		Labels: o.Labels, TTL: o.TTL, Now: o.Now, Logger: o.Logger})
+		Labels: o.Labels, TTL: o.TTL, Settle: o.Settle, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}

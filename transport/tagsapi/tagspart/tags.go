@@ -158,7 +158,7 @@ func New(ctx context.Context, o Options) (*Tags, error) {
 	t := &Tags{opts: o, local: map[string]map[string]string{}}
 	eo := tags.Options{Logger: o.Logger, Now: o.Now, Writes: o.Writes}
 	if o.Cluster != nil {
-		eo.Shared = &tags.Shared{Write: t.passOn}
+		eo.Shared = &tags.Shared{Engine: o.Cluster.Name(), Write: t.passOn}
 	}
 	if o.HistoryStore != nil {
 		t.forwards = &forwards{append: history.StoreChanges(o.HistoryStore), log: o.Logger}
