@@ -4010,6 +4010,18 @@ type ListAlarmRulesParams struct {
 	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
 }
 
+// RemoveAlarmRuleParams defines parameters for RemoveAlarmRule.
+type RemoveAlarmRuleParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ReplaceAlarmRuleParams defines parameters for ReplaceAlarmRule.
+type ReplaceAlarmRuleParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
 // ListAlarmsParams defines parameters for ListAlarms.
 type ListAlarmsParams struct {
 	// SeverityFilter Critical, Warning or Info.
@@ -5389,7 +5401,7 @@ type ClientInterface interface {
 	// RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 	//
 	// Corresponds with DELETE /api/v1/alarm-rules/{id} (the `RemoveAlarmRule` operationId).
-	RemoveAlarmRule(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RemoveAlarmRule(ctx context.Context, id string, params *RemoveAlarmRuleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetAlarmRule Read an alarm rule
 	//
@@ -5404,7 +5416,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-	ReplaceAlarmRuleWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ReplaceAlarmRuleWithBody(ctx context.Context, id string, params *ReplaceAlarmRuleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReplaceAlarmRule Replace an alarm rule
 	//
@@ -5414,7 +5426,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-	ReplaceAlarmRule(ctx context.Context, id string, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ReplaceAlarmRule(ctx context.Context, id string, params *ReplaceAlarmRuleParams, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAlarms List active alarms, or those in another state, newest first
 	//
@@ -7845,8 +7857,8 @@ func (c *Client) AddAlarmRule(ctx context.Context, body AddAlarmRuleJSONRequestB
 // RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 //
 // Corresponds with DELETE /api/v1/alarm-rules/{id} (the `RemoveAlarmRule` operationId).
-func (c *Client) RemoveAlarmRule(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRemoveAlarmRuleRequest(c.Server, id)
+func (c *Client) RemoveAlarmRule(ctx context.Context, id string, params *RemoveAlarmRuleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveAlarmRuleRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7880,8 +7892,8 @@ func (c *Client) GetAlarmRule(ctx context.Context, id string, reqEditors ...Requ
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-func (c *Client) ReplaceAlarmRuleWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReplaceAlarmRuleRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) ReplaceAlarmRuleWithBody(ctx context.Context, id string, params *ReplaceAlarmRuleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceAlarmRuleRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7900,8 +7912,8 @@ func (c *Client) ReplaceAlarmRuleWithBody(ctx context.Context, id string, conten
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-func (c *Client) ReplaceAlarmRule(ctx context.Context, id string, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReplaceAlarmRuleRequest(c.Server, id, body)
+func (c *Client) ReplaceAlarmRule(ctx context.Context, id string, params *ReplaceAlarmRuleParams, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceAlarmRuleRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -13497,7 +13509,7 @@ func NewAddAlarmRuleRequestWithBody(server string, contentType string, body io.R
 }
 
 // NewRemoveAlarmRuleRequest constructs an http.Request for the RemoveAlarmRule method
-func NewRemoveAlarmRuleRequest(server string, id string) (*http.Request, error) {
+func NewRemoveAlarmRuleRequest(server string, id string, params *RemoveAlarmRuleParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13525,6 +13537,19 @@ func NewRemoveAlarmRuleRequest(server string, id string) (*http.Request, error) 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
 	}
 
 	return req, nil
@@ -13565,18 +13590,18 @@ func NewGetAlarmRuleRequest(server string, id string) (*http.Request, error) {
 }
 
 // NewReplaceAlarmRuleRequest calls the generic ReplaceAlarmRule builder with application/json body
-func NewReplaceAlarmRuleRequest(server string, id string, body ReplaceAlarmRuleJSONRequestBody) (*http.Request, error) {
+func NewReplaceAlarmRuleRequest(server string, id string, params *ReplaceAlarmRuleParams, body ReplaceAlarmRuleJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewReplaceAlarmRuleRequestWithBody(server, id, "application/json", bodyReader)
+	return NewReplaceAlarmRuleRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewReplaceAlarmRuleRequestWithBody constructs an http.Request for the ReplaceAlarmRule method, with any body, and a specified content type
-func NewReplaceAlarmRuleRequestWithBody(server string, id string, contentType string, body io.Reader) (*http.Request, error) {
+func NewReplaceAlarmRuleRequestWithBody(server string, id string, params *ReplaceAlarmRuleParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13607,6 +13632,19 @@ func NewReplaceAlarmRuleRequestWithBody(server string, id string, contentType st
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
 
 	return req, nil
 }
@@ -20432,7 +20470,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/alarm-rules/{id} (the `RemoveAlarmRule` operationId).
-	RemoveAlarmRuleWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*RemoveAlarmRuleResponse, error)
+	RemoveAlarmRuleWithResponse(ctx context.Context, id string, params *RemoveAlarmRuleParams, reqEditors ...RequestEditorFn) (*RemoveAlarmRuleResponse, error)
 
 	// GetAlarmRuleWithResponse Read an alarm rule
 	//
@@ -20449,7 +20487,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-	ReplaceAlarmRuleWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error)
+	ReplaceAlarmRuleWithBodyWithResponse(ctx context.Context, id string, params *ReplaceAlarmRuleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error)
 
 	// ReplaceAlarmRuleWithResponse Replace an alarm rule
 	//
@@ -20459,7 +20497,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-	ReplaceAlarmRuleWithResponse(ctx context.Context, id string, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error)
+	ReplaceAlarmRuleWithResponse(ctx context.Context, id string, params *ReplaceAlarmRuleParams, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error)
 
 	// ListAlarmsWithResponse List active alarms, or those in another state, newest first
 	//
@@ -27600,6 +27638,7 @@ func (r ListAlarmRulesResponse) ContentType() string {
 
 // AddAlarmRuleResponse201Headers the declared response headers of an HTTP 201 response for AddAlarmRule
 type AddAlarmRuleResponse201Headers struct {
+	ETag     string
 	Location string
 }
 
@@ -27712,18 +27751,27 @@ func (r AddAlarmRuleResponse) ContentType() string {
 type RemoveAlarmRuleResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
 	ApplicationProblemJSON429 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
 }
 
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -27739,6 +27787,11 @@ func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
 }
 
 // GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
@@ -27785,6 +27838,11 @@ func (r RemoveAlarmRuleResponse) ContentType() string {
 	return ""
 }
 
+// GetAlarmRuleResponse200Headers the declared response headers of an HTTP 200 response for GetAlarmRule
+type GetAlarmRuleResponse200Headers struct {
+	ETag string
+}
+
 type GetAlarmRuleResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -27802,6 +27860,8 @@ type GetAlarmRuleResponse struct {
 	ApplicationProblemJSON500 *Problem
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAlarmRuleResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -27868,6 +27928,11 @@ func (r GetAlarmRuleResponse) ContentType() string {
 	return ""
 }
 
+// ReplaceAlarmRuleResponse200Headers the declared response headers of an HTTP 200 response for ReplaceAlarmRule
+type ReplaceAlarmRuleResponse200Headers struct {
+	ETag string
+}
+
 type ReplaceAlarmRuleResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -27881,6 +27946,8 @@ type ReplaceAlarmRuleResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -27891,6 +27958,8 @@ type ReplaceAlarmRuleResponse struct {
 	ApplicationProblemJSON500 *Problem
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ReplaceAlarmRuleResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -27916,6 +27985,11 @@ func (r ReplaceAlarmRuleResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r ReplaceAlarmRuleResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r ReplaceAlarmRuleResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -39602,8 +39676,8 @@ func (c *ClientWithResponses) AddAlarmRuleWithResponse(ctx context.Context, body
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/alarm-rules/{id} (the `RemoveAlarmRule` operationId).
-func (c *ClientWithResponses) RemoveAlarmRuleWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*RemoveAlarmRuleResponse, error) {
-	rsp, err := c.RemoveAlarmRule(ctx, id, reqEditors...)
+func (c *ClientWithResponses) RemoveAlarmRuleWithResponse(ctx context.Context, id string, params *RemoveAlarmRuleParams, reqEditors ...RequestEditorFn) (*RemoveAlarmRuleResponse, error) {
+	rsp, err := c.RemoveAlarmRule(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -39631,8 +39705,8 @@ func (c *ClientWithResponses) GetAlarmRuleWithResponse(ctx context.Context, id s
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-func (c *ClientWithResponses) ReplaceAlarmRuleWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error) {
-	rsp, err := c.ReplaceAlarmRuleWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) ReplaceAlarmRuleWithBodyWithResponse(ctx context.Context, id string, params *ReplaceAlarmRuleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error) {
+	rsp, err := c.ReplaceAlarmRuleWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -39647,8 +39721,8 @@ func (c *ClientWithResponses) ReplaceAlarmRuleWithBodyWithResponse(ctx context.C
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-func (c *ClientWithResponses) ReplaceAlarmRuleWithResponse(ctx context.Context, id string, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error) {
-	rsp, err := c.ReplaceAlarmRule(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) ReplaceAlarmRuleWithResponse(ctx context.Context, id string, params *ReplaceAlarmRuleParams, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error) {
+	rsp, err := c.ReplaceAlarmRule(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -46910,6 +46984,13 @@ func ParseAddAlarmRuleResponse(rsp *http.Response) (*AddAlarmRuleResponse, error
 	switch {
 	case rsp.StatusCode == 201:
 		var headers AddAlarmRuleResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
 		if values := rsp.Header.Values("Location"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
@@ -46940,6 +47021,13 @@ func ParseRemoveAlarmRuleResponse(rsp *http.Response) (*RemoveAlarmRuleResponse,
 	case rsp.StatusCode == 204:
 		break // No content-type
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -46960,6 +47048,13 @@ func ParseRemoveAlarmRuleResponse(rsp *http.Response) (*RemoveAlarmRuleResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
 		var dest Problem
@@ -47052,6 +47147,19 @@ func ParseGetAlarmRuleResponse(rsp *http.Response) (*GetAlarmRuleResponse, error
 
 	}
 
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAlarmRuleResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
 	return response, nil
 }
 
@@ -47104,6 +47212,13 @@ func ParseReplaceAlarmRuleResponse(rsp *http.Response) (*ReplaceAlarmRuleRespons
 		}
 		response.ApplicationProblemJSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -47139,6 +47254,19 @@ func ParseReplaceAlarmRuleResponse(rsp *http.Response) (*ReplaceAlarmRuleRespons
 		}
 		response.ApplicationProblemJSON503 = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ReplaceAlarmRuleResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
