@@ -3743,9 +3743,6 @@ type CommandID = string
 // ConfigTagID defines model for ConfigTagID.
 type ConfigTagID = string
 
-// ConsoleCookie defines model for ConsoleCookie.
-type ConsoleCookie = string
-
 // DerivedTagID defines model for DerivedTagID.
 type DerivedTagID = string
 
@@ -4563,24 +4560,6 @@ type DeleteUserParams struct {
 type ReplaceUserParams struct {
 	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
-}
-
-// EndConsoleSessionParams defines parameters for EndConsoleSession.
-type EndConsoleSessionParams struct {
-	// OtkitConsole Secret of a session that a browser opened.
-	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
-}
-
-// OpenConsoleSessionParams defines parameters for OpenConsoleSession.
-type OpenConsoleSessionParams struct {
-	// OtkitConsole Secret of a session that a browser opened.
-	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
-}
-
-// RenewConsoleSessionParams defines parameters for RenewConsoleSession.
-type RenewConsoleSessionParams struct {
-	// OtkitConsole Secret of a session that a browser opened.
-	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
 }
 
 // BindBridgeJSONRequestBody defines body for BindBridge for application/json ContentType.
@@ -6402,32 +6381,34 @@ type ClientInterface interface {
 	// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
 	//
 	// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
-	EndConsoleSession(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	EndConsoleSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// OpenConsoleSessionWithBody Sign a browser in; its session is in a cookie that only this path takes
 	//
-	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-	// that came with the request ends. Pages of other origins are refused.
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+	// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+	// came with the request ends. Pages of other origins are refused.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-	OpenConsoleSessionWithBody(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	OpenConsoleSessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
 	//
-	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-	// that came with the request ends. Pages of other origins are refused.
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+	// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+	// came with the request ends. Pages of other origins are refused.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-	OpenConsoleSession(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	OpenConsoleSession(ctx context.Context, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
 	//
 	// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
-	RenewConsoleSession(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RenewConsoleSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetHealth All health checks
 	//
@@ -10318,8 +10299,8 @@ func (c *Client) ReplaceUser(ctx context.Context, username string, params *Repla
 // EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
 //
 // Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
-func (c *Client) EndConsoleSession(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEndConsoleSessionRequest(c.Server, params)
+func (c *Client) EndConsoleSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndConsoleSessionRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -10332,14 +10313,15 @@ func (c *Client) EndConsoleSession(ctx context.Context, params *EndConsoleSessio
 
 // OpenConsoleSessionWithBody Sign a browser in; its session is in a cookie that only this path takes
 //
-// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-// that came with the request ends. Pages of other origins are refused.
+// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+// came with the request ends. Pages of other origins are refused.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-func (c *Client) OpenConsoleSessionWithBody(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewOpenConsoleSessionRequestWithBody(c.Server, params, contentType, body)
+func (c *Client) OpenConsoleSessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenConsoleSessionRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10352,14 +10334,15 @@ func (c *Client) OpenConsoleSessionWithBody(ctx context.Context, params *OpenCon
 
 // OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
 //
-// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-// that came with the request ends. Pages of other origins are refused.
+// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+// came with the request ends. Pages of other origins are refused.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-func (c *Client) OpenConsoleSession(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewOpenConsoleSessionRequest(c.Server, params, body)
+func (c *Client) OpenConsoleSession(ctx context.Context, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenConsoleSessionRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10373,8 +10356,8 @@ func (c *Client) OpenConsoleSession(ctx context.Context, params *OpenConsoleSess
 // RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
 //
 // Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
-func (c *Client) RenewConsoleSession(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRenewConsoleSessionRequest(c.Server, params)
+func (c *Client) RenewConsoleSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenewConsoleSessionRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -19466,7 +19449,7 @@ func NewReplaceUserRequestWithBody(server string, username string, params *Repla
 }
 
 // NewEndConsoleSessionRequest constructs an http.Request for the EndConsoleSession method
-func NewEndConsoleSessionRequest(server string, params *EndConsoleSessionParams) (*http.Request, error) {
+func NewEndConsoleSessionRequest(server string) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -19489,38 +19472,22 @@ func NewEndConsoleSessionRequest(server string, params *EndConsoleSessionParams)
 		return nil, err
 	}
 
-	if params != nil {
-
-		var cookieParam0 string
-
-		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
-		if err != nil {
-			return nil, err
-		}
-
-		cookie0 := &http.Cookie{
-			Name:  "otkit_console",
-			Value: cookieParam0,
-		}
-		req.AddCookie(cookie0)
-
-	}
 	return req, nil
 }
 
 // NewOpenConsoleSessionRequest calls the generic OpenConsoleSession builder with application/json body
-func NewOpenConsoleSessionRequest(server string, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody) (*http.Request, error) {
+func NewOpenConsoleSessionRequest(server string, body OpenConsoleSessionJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewOpenConsoleSessionRequestWithBody(server, params, "application/json", bodyReader)
+	return NewOpenConsoleSessionRequestWithBody(server, "application/json", bodyReader)
 }
 
 // NewOpenConsoleSessionRequestWithBody constructs an http.Request for the OpenConsoleSession method, with any body, and a specified content type
-func NewOpenConsoleSessionRequestWithBody(server string, params *OpenConsoleSessionParams, contentType string, body io.Reader) (*http.Request, error) {
+func NewOpenConsoleSessionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -19545,27 +19512,11 @@ func NewOpenConsoleSessionRequestWithBody(server string, params *OpenConsoleSess
 
 	req.Header.Add("Content-Type", contentType)
 
-	if params != nil {
-
-		var cookieParam0 string
-
-		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
-		if err != nil {
-			return nil, err
-		}
-
-		cookie0 := &http.Cookie{
-			Name:  "otkit_console",
-			Value: cookieParam0,
-		}
-		req.AddCookie(cookie0)
-
-	}
 	return req, nil
 }
 
 // NewRenewConsoleSessionRequest constructs an http.Request for the RenewConsoleSession method
-func NewRenewConsoleSessionRequest(server string, params *RenewConsoleSessionParams) (*http.Request, error) {
+func NewRenewConsoleSessionRequest(server string) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -19588,22 +19539,6 @@ func NewRenewConsoleSessionRequest(server string, params *RenewConsoleSessionPar
 		return nil, err
 	}
 
-	if params != nil {
-
-		var cookieParam0 string
-
-		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
-		if err != nil {
-			return nil, err
-		}
-
-		cookie0 := &http.Cookie{
-			Name:  "otkit_console",
-			Value: cookieParam0,
-		}
-		req.AddCookie(cookie0)
-
-	}
 	return req, nil
 }
 
@@ -21615,34 +21550,36 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
-	EndConsoleSessionWithResponse(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error)
+	EndConsoleSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error)
 
 	// OpenConsoleSessionWithBodyWithResponse Sign a browser in; its session is in a cookie that only this path takes
 	//
-	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-	// that came with the request ends. Pages of other origins are refused.
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+	// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+	// came with the request ends. Pages of other origins are refused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-	OpenConsoleSessionWithBodyWithResponse(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
+	OpenConsoleSessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
 
 	// OpenConsoleSessionWithResponse Sign a browser in; its session is in a cookie that only this path takes
 	//
-	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-	// that came with the request ends. Pages of other origins are refused.
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+	// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+	// came with the request ends. Pages of other origins are refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-	OpenConsoleSessionWithResponse(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
+	OpenConsoleSessionWithResponse(ctx context.Context, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
 
 	// RenewConsoleSessionWithResponse Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
-	RenewConsoleSessionWithResponse(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error)
+	RenewConsoleSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error)
 
 	// GetHealthWithResponse All health checks
 	//
@@ -41697,8 +41634,8 @@ func (c *ClientWithResponses) ReplaceUserWithResponse(ctx context.Context, usern
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
-func (c *ClientWithResponses) EndConsoleSessionWithResponse(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error) {
-	rsp, err := c.EndConsoleSession(ctx, params, reqEditors...)
+func (c *ClientWithResponses) EndConsoleSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error) {
+	rsp, err := c.EndConsoleSession(ctx, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -41707,14 +41644,15 @@ func (c *ClientWithResponses) EndConsoleSessionWithResponse(ctx context.Context,
 
 // OpenConsoleSessionWithBodyWithResponse Sign a browser in; its session is in a cookie that only this path takes
 //
-// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-// that came with the request ends. Pages of other origins are refused.
+// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+// came with the request ends. Pages of other origins are refused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-func (c *ClientWithResponses) OpenConsoleSessionWithBodyWithResponse(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
-	rsp, err := c.OpenConsoleSessionWithBody(ctx, params, contentType, body, reqEditors...)
+func (c *ClientWithResponses) OpenConsoleSessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
+	rsp, err := c.OpenConsoleSessionWithBody(ctx, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -41723,14 +41661,15 @@ func (c *ClientWithResponses) OpenConsoleSessionWithBodyWithResponse(ctx context
 
 // OpenConsoleSessionWithResponse Sign a browser in; its session is in a cookie that only this path takes
 //
-// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-// that came with the request ends. Pages of other origins are refused.
+// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+// came with the request ends. Pages of other origins are refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-func (c *ClientWithResponses) OpenConsoleSessionWithResponse(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
-	rsp, err := c.OpenConsoleSession(ctx, params, body, reqEditors...)
+func (c *ClientWithResponses) OpenConsoleSessionWithResponse(ctx context.Context, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
+	rsp, err := c.OpenConsoleSession(ctx, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -41742,8 +41681,8 @@ func (c *ClientWithResponses) OpenConsoleSessionWithResponse(ctx context.Context
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
-func (c *ClientWithResponses) RenewConsoleSessionWithResponse(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error) {
-	rsp, err := c.RenewConsoleSession(ctx, params, reqEditors...)
+func (c *ClientWithResponses) RenewConsoleSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error) {
+	rsp, err := c.RenewConsoleSession(ctx, reqEditors...)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -102,15 +101,14 @@ func (a *API) Mount(r chi.Router) {
 
 type (
 	remoteKey struct{}
-	secureKey struct{}
+	cookieKey struct{}
 )
 
-// withRemote puts the caller's address, which throttling needs, into the context, and whether a browser reached the page
-// that calls by TLS, also through a proxy.
+// withRemote puts the caller's address, which throttling needs, and the cookie of a browser into the context.
 func withRemote(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 		ctx = context.WithValue(ctx, remoteKey{}, r.RemoteAddr)
-		ctx = context.WithValue(ctx, secureKey{}, r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://"))
+		ctx = context.WithValue(ctx, cookieKey{}, cookieOf(r))
 		return next(ctx, w, r, request)
 	}
 }
