@@ -3,6 +3,8 @@ package discovery
 import (
 	"slices"
 	"time"
+
+	"github.com/otkit/otkit/discovery/link"
 )
 
 // Binding is a bound bridge, as it is stored. Times are UTC, to the microsecond.
@@ -62,6 +64,10 @@ type Info struct {
 	Missed   int       // heartbeats in a row
 	Problem  string    // why its tags are not shown, its manifest is refused or the last heartbeat was missed, for people; empty for none
 	Since    time.Time // of LinkOpen; when the bridge was bound, or the service began, if there was no change since
+
+	// Buffer is what waits at the bridge, as it said at BufferAt; nil if it has not said so since the service began.
+	Buffer   *link.Buffer
+	BufferAt time.Time
 
 	// Down means that samples do not arrive: for as long as three heartbeats take, no link was open for 10 s.
 	Down bool

@@ -173,6 +173,9 @@ func (s *Service) ask(ctx context.Context, b Binding, urls []string) (at string,
 		case st.BoundEngineID != b.EngineID:
 			failed = fmt.Errorf("%w: %.*q", errUnbound, MaxIDBytes, clean(st.BoundEngineID))
 		default:
+			if st.Buffer != nil {
+				s.Buffered(b.BridgeID, *st.Buffer)
+			}
 			return url, nil
 		}
 		if !errors.Is(err, errReleased) && !errors.Is(err, errUnbound) {

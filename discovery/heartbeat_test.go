@@ -30,6 +30,25 @@ func linkedRig(t *testing.T, bridges ...string) *rig {
 func gone(h *host) { h.fail = discovery.ErrConnection }
 func back(h *host) { h.fail = nil }
 
+// With an open link it says so there, and in its status without.
+func TestABridgeSaysWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := linkedRig(t, "b1")
+		defer func() { r.stop() }()
+		require.Nil(t, r.info("b1").Buffer)
+		waits := link.Buffer{Waiting: 7, Bytes: 100, MaxBytes: 500, Dropped: 2, OldestSeconds: 90}
+		r.net.change(urlOf("b1"), func(h *host) { h.status.Buffer = &waits })
+		time.Sleep(31 * time.Second)
+		require.Equal(t, waits, *r.info("b1").Buffer)
+		require.WithinDuration(t, time.Now(), r.info("b1").BufferAt, 31*time.Second)
+
+		require.NoError(t, r.LinkChanged(t.Context(), "b1", true))
+		r.Buffered("b1", link.Buffer{Waiting: 3})
+		r.Buffered("unbound", link.Buffer{Waiting: 3})
+		require.Equal(t, link.Buffer{Waiting: 3}, *r.info("b1").Buffer)
+	})
+}
+
 func TestABridgeIsOfflineAfterThreeMissedHeartbeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := linkedRig(t, "b1")

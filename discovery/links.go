@@ -189,6 +189,15 @@ func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) e
 	return nil
 }
 
+// Buffered implements linked.Bindings.
+func (s *Service) Buffered(bridgeID string, waits link.Buffer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.bridge[bridgeID]; b != nil {
+		b.buffer, b.bufferAt = &waits, s.now()
+	}
+}
+
 // Released implements linked.Bindings.
 func (s *Service) Released(ctx context.Context, bridgeID string) error {
 	s.mu.Lock()

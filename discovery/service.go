@@ -124,6 +124,8 @@ type bridge struct {
 	problem string
 	// released means that the bridge is free though it was not unbound here: somebody has released it at the bridge.
 	released bool
+	buffer   *link.Buffer // see Info
+	bufferAt time.Time
 	look     int    // at so many heartbeats it is asked though its link is open: it may have another address
 	unsaved  bool   // HeartbeatAt is newer than in the store
 	hidden   string // why its tags could not be shown; empty if they are
@@ -268,7 +270,8 @@ func (b *bridge) info(heartbeat time.Duration) Info {
 	i := Info{Binding: b.clone(), LinkOpen: b.link, Missed: b.missed, Problem: cmp.Or(b.hidden, b.refused, b.problem), Since: b.since,
 		Online:     !b.released && (b.link || !b.LinkedAt.IsZero() && b.missed < missedLimit),
 		Down:       !b.lasts() && (b.Offline || time.Since(b.lasted) >= missedLimit*heartbeat),
-		DriverDown: b.downTold && !b.DriverDownAt.IsZero(), ShellKnown: b.shellKnown, ShellProblem: b.shellProblem}
+		DriverDown: b.downTold && !b.DriverDownAt.IsZero(), ShellKnown: b.shellKnown, ShellProblem: b.shellProblem,
+		Buffer: b.buffer, BufferAt: b.bufferAt}
 	i.Token, i.Key = "", ""
 	return i
 }

@@ -61,12 +61,13 @@ func (r *Service) Update(ctx context.Context, id string, update func(*Rule) erro
 	return e.rule.clone(), nil
 }
 
-// Remove removes a rule and ends its alarm, a latched one too. by is the name in the journal, empty for the system. The
-// error may be an ErrNotFound.
-func (r *Service) Remove(ctx context.Context, id, by string) error {
+// Remove removes a rule and ends its alarm, a latched one too. by is the name in the journal, empty for the system. match
+// returns an error unless the rule may be removed as it is; nil allows any. The error may be that of match or an
+// ErrNotFound.
+func (r *Service) Remove(ctx context.Context, id, by string, match func(Rule) error) error {
 	r.editing.Lock()
 	defer r.editing.Unlock()
-	if err := r.store.RemoveRule(ctx, id); err != nil {
+	if err := r.store.RemoveRule(ctx, id, match); err != nil {
 		return err
 	}
 	r.mu.Lock()

@@ -139,14 +139,20 @@ func (m *Memory) UpdateRule(ctx context.Context, id string, update func(*Rule) e
 }
 
 // RemoveRule implements [Store].
-func (m *Memory) RemoveRule(ctx context.Context, id string) error {
+func (m *Memory) RemoveRule(ctx context.Context, id string, match func(Rule) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.rules[id]; !ok {
+	r, ok := m.rules[id]
+	if !ok {
 		return ErrNotFound.On("ruleId", id)
+	}
+	if match != nil {
+		if err := match(r.clone()); err != nil {
+			return err
+		}
 	}
 	delete(m.rules, id)
 	at, _ := slices.BinarySearch(m.ruleIDs, id)

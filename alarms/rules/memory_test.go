@@ -37,7 +37,7 @@ func TestMemoryKeepsTheConditionsOfRules(t *testing.T) {
 	require.NoError(t, err)
 	_, err = service.Condition(t.Context(), alarms.ByKey("rule:gone"))
 	require.ErrorIs(t, err, alarms.ErrAlarmNotFound)
-	require.NoError(t, kept.RemoveRule(t.Context(), "hot"))
+	require.NoError(t, kept.RemoveRule(t.Context(), "hot", nil))
 	require.NoError(t, service.Trim(t.Context(), now.Add(time.Hour)))
 	_, err = service.Condition(t.Context(), alarms.ByKey("rule:hot"))
 	require.ErrorIs(t, err, alarms.ErrAlarmNotFound)

@@ -373,7 +373,7 @@ func TestPendingAlarmsSurviveARestart(t *testing.T) {
 				_ = p.rules.Close(t.Context()) // it cannot store what waits
 				require.NoError(t, p.service.Close(context.Background()))
 				kept.signals = last
-				require.NoError(t, store.memory.RemoveRule(t.Context(), "gone"))
+				require.NoError(t, store.memory.RemoveRule(t.Context(), "gone", nil))
 				store.broken.Store(false)
 				pass(time.Hour)
 				open()

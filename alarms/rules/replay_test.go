@@ -198,7 +198,7 @@ func TestReplayOfAChangedRule(t *testing.T) {
 		_, err = p.rules.Add(t.Context(), rule(rules.High, func(r *rules.Rule) { r.ID, r.Limit = "new", 80 }))
 		require.NoError(t, err)
 		step(5, 90)
-		require.NoError(t, p.rules.Remove(t.Context(), "r", ""))
+		require.NoError(t, p.rules.Remove(t.Context(), "r", "", nil))
 		step(6, 50)
 		require.Equal(t, []string{"1-3", "5-6"}, p.lates(lost), "a removed rule has no alarms, and a new one has those of what comes")
 	})

@@ -219,7 +219,7 @@ func TestRulesThatChangeWhileAnotherEngineEvaluates(t *testing.T) {
 		s.adopt(here, "plc", valid)
 		here.requireActive(true, "evaluated again")
 		require.NoError(t, here.rules.Yield(t.Context(), "plc"))
-		require.NoError(t, there.rules.Remove(t.Context(), "r", "anna"))
+		require.NoError(t, there.rules.Remove(t.Context(), "r", "anna", nil))
 		pass(500 * time.Millisecond)
 		here.requireActive(false, "removed while no engine evaluates it")
 		_, err := there.rules.Add(t.Context(), rule(rules.High, nil))

@@ -26,8 +26,9 @@ type Store interface {
 	// UpdateRule changes a rule atomically or returns ErrNotFound. update may be called more than once. If it
 	// returns an error, UpdateRule returns that error and changes nothing. A change of the ID is ignored.
 	UpdateRule(ctx context.Context, id string, update func(*Rule) error) error
-	// RemoveRule removes a rule and its state, or returns ErrNotFound.
-	RemoveRule(ctx context.Context, id string) error
+	// RemoveRule removes a rule and its state, or returns ErrNotFound. If match returns an error for the rule, which may be one that is
+	// only Unreadable, RemoveRule returns that error and removes nothing, atomically. match may be called more than once; nil matches any.
+	RemoveRule(ctx context.Context, id string, match func(Rule) error) error
 }
 
 // Pager is an optional interface of a [Store]. Without it, all rules are read for each page.

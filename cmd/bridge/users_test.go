@@ -46,6 +46,7 @@ func TestAForgottenPasswordIsReset(t *testing.T) {
 	b = start(t, nil, "-data", data)
 	login(200, password)
 	b.call(401, "GET", "/api/bridge/monitoring/status", token, nil) // its session has ended
+	users(t, "", "remove", "-data", data, "ann").refused(t, "last enabled Admin", "-force")
 	users(t, "", "remove", "-data", data, "eve").ok(t)
 	require.NotContains(t, users(t, "", "list", "-data", data).ok(t).out, "eve")
 }

@@ -82,6 +82,22 @@ func TestUsersBesideARunningEngine(t *testing.T) {
 	require.Equal(t, http.StatusOK, admin.status())
 }
 
+// Without an Admin nobody could manage accounts over the API any more.
+func TestTheLastAdminIsRemovedByForceOnly(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	run(t, nil, password, "users", "add", "-data", data, "-role", "Admin", "boss").ok(t)
+	run(t, nil, password, "users", "add", "-data", data, "-role", "Operator", "olga").ok(t)
+	run(t, nil, "", "users", "remove", "-data", data, "Boss").refused(t, "last enabled Admin", "-force")
+	run(t, nil, password, "users", "add", "-data", data, "-role", "Admin", "chief").ok(t)
+	run(t, nil, "", "users", "remove", "-data", data, "boss").ok(t)
+	run(t, nil, "", "users", "remove", "-data", data, "olga").ok(t)
+	run(t, nil, "", "users", "remove", "-data", data, "chief").refused(t, "last enabled Admin", "-force")
+	require.Regexp(t, `(?m)^chief +Admin `, run(t, nil, "", "users", "list", "-data", data).ok(t).out)
+	run(t, nil, "", "users", "remove", "-data", data, "-force", "chief").ok(t)
+	require.Empty(t, run(t, nil, "", "users", "list", "-data", data).ok(t).out)
+}
+
 func TestUsersBeforeTheFirstStart(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

@@ -46,6 +46,14 @@ func TestTheConsoleInABrowser(t *testing.T) {
 	e.drive("console.cjs")
 }
 
+// Browsers send cookies to all ports of a host.
+func TestTwoEnginesOfOneHostInOneBrowser(t *testing.T) {
+	t.Parallel()
+	chromiumOf(t)
+	e, other := start(t, known, "-data", t.TempDir()), start(t, known, "-data", t.TempDir())
+	e.drive("engines.cjs", other.url)
+}
+
 // An admin adds and removes a user and finds it in the audit log.
 func TestTheAdminOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,7 @@ func TestABrowserSessionSurvivesKill9AndIsNotLogged(t *testing.T) {
 	e.kill() // right after the answer
 	log := e.log.String()
 
-	e = start(t, append([]string{"Log__Level=debug"}, known...), "-data", data)
+	e = start(t, append([]string{"Log__Level=debug"}, known...), "-data", data, "-listen", e.addr)
 	status, renewed := e.page(t, browser, http.MethodPut, "")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "admin", renewed.Username)

@@ -63,7 +63,7 @@ func TestEnginesShareAlarmRules(t *testing.T) {
 		return rules.Rule{ID: id, Tag: "sim.running", Kind: rules.Discrete, States: []string{"false"}, Severity: alarms.Critical, Enabled: true, Message: id}
 	}
 	near.addRule(stopped("removed"))
-	removed, err := far.RemoveAlarmRuleWithResponse(t.Context(), "removed")
+	removed, err := far.RemoveAlarmRuleWithResponse(t.Context(), "removed", nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusNoContent, removed.StatusCode())
 	running := stopped("mark") // when it is in force, so is what came before it
@@ -74,7 +74,7 @@ func TestEnginesShareAlarmRules(t *testing.T) {
 	far.addRule(stopped("added"))
 	eventually(t, "a second rule from another engine does not work", func() bool { return has("added") })
 	require.False(t, has("removed"))
-	_, err = far.RemoveAlarmRuleWithResponse(t.Context(), "added")
+	_, err = far.RemoveAlarmRuleWithResponse(t.Context(), "added", nil)
 	require.NoError(t, err)
 	eventually(t, "a rule that was removed on another engine goes on", func() bool { return !has("added") })
 }

@@ -109,6 +109,8 @@ func (e *apiError) Error() string {
 	switch {
 	case e.status == http.StatusUnauthorized:
 		text = fmt.Sprintf(`not signed in to %s: %s; run "otctl login -server %[1]s"`, e.server, text)
+	case e.code == "VERSION_CHANGED":
+		text += "; nothing was done: look at it and try again"
 	case e.retryAfter != "":
 		text += "; try again after " + e.retryAfter + " s"
 	}

@@ -72,17 +72,29 @@ func listBridgesCommand() command {
 			return err
 		}
 		return c.show(raw, func() [][]string {
-			rows := [][]string{{"ID", "ONLINE", "LINK", "DRIVER", "TAGS", "LOST SAMPLES", "HEARTBEAT", "URL"}}
+			rows := [][]string{{"ID", "ONLINE", "LINK", "DRIVER", "TAGS", "WAITING", "LOST SAMPLES", "HEARTBEAT", "URL"}}
 			for _, b := range bound {
 				link := "closed"
 				if b.IsLinkOpen {
 					link = "open"
 				}
-				rows = append(rows, []string{b.BridgeID, yesNo(b.IsOnline), link, b.DriverID, fmt.Sprint(b.TagCount), fmt.Sprint(b.LostSamples), localPtr(b.LastHeartbeatAt), b.BaseURL})
+				rows = append(rows, []string{b.BridgeID, yesNo(b.IsOnline), link, b.DriverID, fmt.Sprint(b.TagCount), waiting(b), fmt.Sprint(b.LostSamples), localPtr(b.LastHeartbeatAt), b.BaseURL})
 			}
 			return rows
 		})
 	}}
+}
+
+// waiting returns what waits at a bridge, and since when.
+func waiting(b client.BridgeBindingStatus) string {
+	w := b.Buffer
+	switch {
+	case w.At.IsZero():
+		return ""
+	case w.Waiting > 0 && !w.OldestAt.IsZero():
+		return fmt.Sprintf("%d since %s", w.Waiting, local(w.OldestAt))
+	}
+	return fmt.Sprint(w.Waiting)
 }
 
 func bindCommand() command {

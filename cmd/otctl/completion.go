@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/otkit/otkit/aas"
+	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/openapi/client"
 )
 
@@ -156,6 +157,10 @@ func (c *cli) names(ctx context.Context, kind, typed string) []string {
 	case "driver":
 		a, _, _ := get[[]client.DriverStatus](conn.ListDrivers(ctx))
 		return each(a, func(d client.DriverStatus) string { return d.DriverID + "\t" + string(d.State) })
+	case "rule":
+		size := 100
+		a, _, _ := get[struct{ Rules []rules.WithCode }](conn.ListAlarmRules(ctx, &client.ListAlarmRulesParams{PageSize: &size}))
+		return each(a.Rules, func(r rules.WithCode) string { return r.ID + "\t" + r.Tag })
 	case "device":
 		a, _, _ := get[[]client.Device](conn.ListDevices(ctx))
 		return each(a, func(d client.Device) string { return d.DeviceID + "\t" + string(d.CurrentState) })

@@ -5,10 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -190,13 +195,12 @@ func rulesAreManaged(t *testing.T, u *user) {
 	require.Regexp(t, `(?m)^hot +sim\.temperature +High +150\.5 +Critical`, added)
 	u.ok("rules", "add", "sim.temperature", "Stale", "-id", "old")
 	require.Regexp(t, `(?m)^old +sim\.temperature +Stale +- +Warning`, u.ok("rules", "list", "-tag", "sim.temperature"))
-	var list struct {
-		Rules []struct {
-			ID                  string
-			Instructions        string
-			Deadband, OnDelayMs float64
-		}
+	type listedRule struct {
+		ID                  string
+		Instructions        string
+		Deadband, OnDelayMs float64
 	}
+	var list struct{ Rules []listedRule }
 	require.NoError(t, json.Unmarshal([]byte(u.ok("rules", "list", "-tag", "sim.temperature", "-o", "json")), &list))
 	for _, r := range list.Rules {
 		if r.ID == "hot" {
@@ -209,10 +213,42 @@ func rulesAreManaged(t *testing.T, u *user) {
 	u.fails(2, "need a limit", "rules", "add", "sim.temperature", "High")
 	u.fails(2, "are known", "rules", "add", "sim.temperature", "Deviation", "3")
 	u.fails(2, "are known", "rules", "add", "sim.temperature", "High", "3", "-severity", "Grave")
+	changed := u.ok("rules", "change", "hot", "-limit", "140", "-severity", "Error", "-on-delay", "2s", "-enabled=false")
+	require.Regexp(t, `(?m)^hot +sim\.temperature +High +140 +Error +Disabled$`, changed)
+	require.NoError(t, json.Unmarshal([]byte(u.ok("rules", "list", "-tag", "sim.temperature", "-o", "json")), &list))
+	require.Equal(t, "Close V7", list.Rules[slices.IndexFunc(list.Rules, func(r listedRule) bool { return r.ID == "hot" })].Instructions, "what is not given stays")
+	u.fails(2, "nothing to change", "rules", "change", "hot")
+	u.fails(4, "ALARM_RULE_NOT_FOUND", "rules", "change", "none", "-limit", "1")
+	require.Equal(t, 2, u.run("rules", "change", "hot", "-limit", "warm").code)
+	ruleIsChangedByTwo(t, u)
 	u.ok("rules", "remove", "hot")
 	u.ok("rules", "remove", "old")
 	require.NotContains(t, u.ok("rules", "list", "-tag", "sim.temperature"), "hot")
 	u.fails(4, "", "rules", "remove", "hot")
+}
+
+// ruleIsChangedByTwo changes a rule while another change of it is on its way to the engine: that one is refused.
+func ruleIsChangedByTwo(t *testing.T, u *user) {
+	saved, err := os.ReadFile(filepath.Join(u.dir, "sessions.json"))
+	require.NoError(t, err)
+	var sessions struct{ Current string }
+	require.NoError(t, json.Unmarshal(saved, &sessions))
+	target, err := url.Parse(sessions.Current)
+	require.NoError(t, err)
+	between := httputil.NewSingleHostReverseProxy(target)
+	meanwhile := make(chan result, 1)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			meanwhile <- u.run("rules", "change", "hot", "-limit", "145")
+		}
+		between.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	slow := newUser(t, proxy.URL)
+	slow.login()
+	slow.fails(5, "the alarm rule has been changed meanwhile (VERSION_CHANGED); nothing was done", "rules", "change", "hot", "-limit", "120")
+	require.Equal(t, 0, (<-meanwhile).code)
+	require.Regexp(t, `(?m)^hot +sim\.temperature +High +145 `, u.ok("rules", "list", "-tag", "sim.temperature"))
 }
 
 func shellsAreMoved(t *testing.T, u *user) {

@@ -13,14 +13,14 @@ import (
 )
 
 func ruleCommands() []command {
-	return []command{listRulesCommand(), addRuleCommand(),
-		{name: "rules remove", args: "ID", about: "Remove a rule, and clear its alarm", least: 1, most: 1,
+	return []command{listRulesCommand(), addRuleCommand(), changeRuleCommand(),
+		{name: "rules remove", args: "ID", about: "Remove a rule, and clear its alarm", least: 1, most: 1, takes: []string{"rule"},
 			run: func(ctx context.Context, c *cli, args []string) error {
 				conn, err := c.connect()
 				if err != nil {
 					return err
 				}
-				_, err = receive(conn.RemoveAlarmRule(ctx, args[0]))
+				_, err = receive(conn.RemoveAlarmRule(ctx, args[0], nil))
 				return unsure(err)
 			}}}
 }

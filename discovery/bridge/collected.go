@@ -59,6 +59,17 @@ func (c *collector) forget(epoch string, through uint64) {
 	}
 }
 
+// complete adds what the collector knows to stats of the buffer.
+func (c *collector) complete(s *Stats) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.noteLosses(&s.BufferStats)
+	s.Pending, s.MemoryDropped, s.LastDropAt = c.pending, c.dropped, c.dropAt
+	if c.err != nil {
+		s.BufferError = c.err.Error()
+	}
+}
+
 // noteLosses notes what the buffer has dropped. The lock is held.
 func (c *collector) noteLosses(s *BufferStats) {
 	if lost := s.Dropped + s.Expired; s.Epoch == c.epoch && lost > c.lost {

@@ -48,6 +48,35 @@ func TestEverySampleIsDeliveredInOrder(t *testing.T) {
 	})
 }
 
+// Who looks at the engine sees what waits at the bridge.
+func TestTheEngineIsToldWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1)
+		pass(time.Second)
+		r.bind()
+		pass(time.Second)
+		r.engine.do(func() { r.engine.loseAcks = true })
+		r.count(1, 100)
+		pass(30 * time.Second)
+		var told link.Buffer
+		r.engine.do(func() { told = r.engine.buffered })
+		require.EqualValues(t, 100, told.Waiting)
+		require.Positive(t, told.Bytes)
+		require.InDelta(t, 28, told.OldestSeconds, 11, "a Ping comes every 10 s")
+		stats, err := r.host.Stats(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, stats.Bytes, told.Bytes)
+		require.Equal(t, stats.MaxBytes, told.MaxBytes)
+
+		r.engine.do(func() { r.engine.loseAcks = false })
+		r.count(101, 101)
+		pass(30 * time.Second)
+		r.engine.do(func() { told = r.engine.buffered })
+		require.Zero(t, told.Waiting)
+		require.Zero(t, told.OldestSeconds)
+	})
+}
+
 func TestAnEngineThatIsAwayMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1)

@@ -39,6 +39,7 @@ type engine struct {
 	hellos   []link.Hello
 	written  []link.Written
 	browsed  []link.Browsed
+	buffered link.Buffer // of the last Pong
 	ackAfter time.Duration
 	loseAcks bool
 	onBatch  func(link.Batch) error
@@ -183,6 +184,8 @@ func (e *engine) take(c link.EngineConn, f *link.FromBridge) error {
 		e.written = append(e.written, *f.Written)
 	case f.Browsed != nil:
 		e.browsed = append(e.browsed, *f.Browsed)
+	case f.Pong != nil:
+		e.buffered = f.Pong.Buffer
 	case f.Batch != nil:
 		return e.batch(c, f.Batch)
 	case f.Released != nil:

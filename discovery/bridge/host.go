@@ -40,6 +40,7 @@ type Host struct {
 	found      string // address of an engine in the network
 
 	sent, acked uint64
+	stats       Stats // as Stats returned last
 	manifests   manifestCache
 }
 
@@ -272,13 +273,18 @@ func (h *Host) Stats(ctx context.Context) (Stats, error) {
 	h.mu.Lock()
 	s.Sent, s.Acknowledged = h.sent, h.acked
 	h.mu.Unlock()
-	c := h.collector
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.noteLosses(&buffer)
-	s.Pending, s.MemoryDropped, s.LastDropAt = c.pending, c.dropped, c.dropAt
-	if c.err != nil {
-		s.BufferError = c.err.Error()
+	h.collector.complete(&s)
+	if err == nil {
+		h.mu.Lock()
+		h.stats = s
+		h.mu.Unlock()
 	}
 	return s, err
+}
+
+// knownStats returns what Stats returned last.
+func (h *Host) knownStats() Stats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.stats
 }

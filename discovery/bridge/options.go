@@ -78,6 +78,15 @@ type Stats struct {
 	Acknowledged  uint64    // the last number that the engine has stored
 }
 
+// Buffer returns the stats as engines are told.
+func (s *Stats) Buffer(now time.Time) link.Buffer {
+	b := link.Buffer{Waiting: s.Entries + uint64(s.Pending), Bytes: s.Bytes, MaxBytes: s.MaxBytes, Dropped: s.Dropped + s.Expired + s.MemoryDropped}
+	if !s.Oldest.IsZero() {
+		b.OldestSeconds = max(0, now.Sub(s.Oldest).Seconds()) // the clock may have been set back
+	}
+	return b
+}
+
 // Kinds of events beside those of package link.
 const (
 	EventBufferDamaged  = "BufferDamaged"  // the buffer was damaged: entries may be missing or come twice

@@ -34,6 +34,7 @@ type session struct {
 	browses  *wake.Queue[uint64]
 	acks     wake.Signal // for the sender
 	freed    wake.Signal // for the goroutine that tells the buffer
+	pinged   wake.Signal // for the goroutine that measures the buffer
 
 	mu    sync.Mutex
 	clock engineClock
@@ -49,7 +50,7 @@ const (
 func newSession(h *Host, conn link.BridgeConn, s state, hash string) *session {
 	return &session{host: h, collector: h.collector, log: h.log.With("engine", s.EngineID), conn: conn, state: s, hash: hash, left: make(chan struct{}),
 		out: wake.NewQueue[link.FromBridge](2 * maxQueued), writes: wake.NewQueue[write](maxQueued),
-		outcomes: wake.NewQueue[pendingWrite](maxQueued), browses: wake.NewQueue[uint64](maxBrowses), acks: wake.NewSignal(), freed: wake.NewSignal()}
+		outcomes: wake.NewQueue[pendingWrite](maxQueued), browses: wake.NewQueue[uint64](maxBrowses), acks: wake.NewSignal(), freed: wake.NewSignal(), pinged: wake.NewSignal()}
 }
 
 // serve runs the session until ctx or the link ends.
@@ -76,7 +77,7 @@ func (s *session) serve(ctx context.Context) error {
 	s.log.Info("link to the engine open", "position", welcome.Position)
 	var wg sync.WaitGroup
 	for _, part := range []func(context.Context) error{
-		s.receive, s.answer, s.carryOut, s.await, s.browse, s.release,
+		s.receive, s.measure, s.answer, s.carryOut, s.await, s.browse, s.release,
 		func(ctx context.Context) error { return newSender(s, welcome).run(ctx) },
 	} {
 		wg.Go(func() {
@@ -239,7 +240,8 @@ func (s *session) take(f *link.FromEngine) error {
 		s.mu.Lock()
 		s.clock.observe(f.Ping.Time, time.Now())
 		s.mu.Unlock()
-		return s.reply(link.FromBridge{Pong: &link.Pong{Time: f.Ping.Time, Buffered: s.waiting()}})
+		defer s.pinged.Set()
+		return s.reply(link.FromBridge{Pong: &link.Pong{Time: f.Ping.Time, Buffer: s.buffer()}})
 	case f.Write != nil:
 		if !s.writes.Add(write{Write: *f.Write}) {
 			return link.ErrProtocol.Because("more than %d writes are in progress", maxQueued)
@@ -252,6 +254,28 @@ func (s *session) take(f *link.FromEngine) error {
 		return s.pin(f.Pins.Pins)
 	}
 	return nil // a frame of a newer protocol
+}
+
+// buffer returns what waits for the engine, as far as it is known without the buffer: a slow disk must not hold up frames of the engine.
+func (s *session) buffer() link.Buffer {
+	known := s.host.knownStats()
+	b := known.Buffer(s.host.o.Now())
+	if b.Waiting = s.waiting(); b.Waiting == 0 {
+		b.OldestSeconds = 0
+	}
+	return b
+}
+
+// measure asks the buffer after each Ping, for the answer to the next one.
+func (s *session) measure(ctx context.Context) error {
+	for {
+		select {
+		case <-s.pinged.C():
+			_, _ = s.host.Stats(ctx) // the collector logs what is wrong with the buffer
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // waiting returns how many entries are not acknowledged.

@@ -161,8 +161,17 @@ type Ping struct {
 
 // Pong answers a Ping.
 type Pong struct {
-	Time     time.Time // of the Ping
-	Buffered uint64    // entries that wait for their acknowledgement
+	Time   time.Time // of the Ping
+	Buffer Buffer
+}
+
+// Buffer is what waits at a bridge.
+type Buffer struct {
+	Waiting       uint64  `json:"waiting"`                 // entries that wait for their acknowledgement
+	Bytes         int64   `json:"bytes"`                   // on disk; in memory, of data
+	MaxBytes      int64   `json:"maxBytes"`                // the limit of Bytes; 0 if there is none
+	Dropped       uint64  `json:"dropped"`                 // entries that the buffer has lost, by its size or their age
+	OldestSeconds float64 `json:"oldestSeconds,omitempty"` // age of the oldest entry that waits; 0 for none
 }
 
 // Released reports that the bridge was made free by somebody else than the engine. The engine ends the link.

@@ -44,6 +44,8 @@ type Status struct {
 	DriverType    string `json:"driverType"`
 	DriverID      string `json:"driverId"`
 	Version       string `json:"version"`
+
+	Buffer *Buffer `json:"buffer,omitempty"` // nil unless it is bound, and where it is not known
 }
 
 // BindRequest is an engine's request to bind a bridge.

@@ -43,6 +43,9 @@ type Bindings interface {
 	// too: when it returns nil, both survive a crash, and otherwise it is called again, and counts the entries once.
 	Lost(ctx context.Context, bridgeID, epoch string, n, through uint64) error
 
+	// Buffered reports what waits at the bridge, every link.PingInterval. It does not block.
+	Buffered(bridgeID string, b link.Buffer)
+
 	// Event stores what happened on the bridge. When it returns nil, it survives a crash. An event may come again after one.
 	Event(ctx context.Context, bridgeID string, e link.Event) error
 }

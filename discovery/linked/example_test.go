@@ -24,6 +24,7 @@ func (bindings) StorePosition(context.Context, string, string, uint64) error { r
 func (bindings) UpdateManifest(context.Context, string, link.Manifest) error { return nil }
 func (bindings) LinkChanged(context.Context, string, bool) error             { return nil }
 func (bindings) Lost(context.Context, string, string, uint64, uint64) error  { return nil }
+func (bindings) Buffered(string, link.Buffer)                                {}
 func (bindings) Released(context.Context, string) error                      { return nil }
 func (bindings) Event(context.Context, string, link.Event) error             { return nil }
 

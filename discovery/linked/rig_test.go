@@ -124,6 +124,12 @@ func (m *store) LinkChanged(_ context.Context, _ string, open bool) error {
 	return nil
 }
 
+func (m *store) Buffered(id string, b link.Buffer) {
+	if b != (link.Buffer{}) {
+		m.note("%s has %+v", id, b)
+	}
+}
+
 func (m *store) Released(context.Context, string) error {
 	m.note("released")
 	return m.failure()

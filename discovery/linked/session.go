@@ -260,7 +260,8 @@ func (s *session) handle(f link.FromBridge) error {
 	case f.Manifest != nil:
 		return s.takeManifest(f.Manifest)
 	case f.Pong != nil:
-		s.buffered.Store(f.Pong.Buffered)
+		s.buffered.Store(f.Pong.Buffer.Waiting)
+		s.hub.bindings.Buffered(s.hello.BridgeID, f.Pong.Buffer)
 	case f.Released != nil:
 		if err := s.bridge.released(s); err != nil {
 			return s.refusal(err)

@@ -403,12 +403,15 @@ type BindRequest struct {
 
 // BridgeStatus defines model for BridgeStatus.
 type BridgeStatus struct {
-	BoundEngineID *string            `json:"boundEngineId"`
-	BridgeID      string             `json:"bridgeId"`
-	DriverID      string             `json:"driverId"`
-	DriverType    string             `json:"driverType"`
-	Status        BridgeStatusStatus `json:"status"`
-	Version       string             `json:"version"`
+	BoundEngineID *string `json:"boundEngineId"`
+	BridgeID      string  `json:"bridgeId"`
+
+	// Buffer What waits for the engine, of a bound bridge.
+	Buffer     WaitingEntries     `json:"buffer,omitempty,omitzero"`
+	DriverID   string             `json:"driverId"`
+	DriverType string             `json:"driverType"`
+	Status     BridgeStatusStatus `json:"status"`
+	Version    string             `json:"version"`
 }
 
 // BridgeStatusStatus defines model for BridgeStatus.Status.
@@ -740,6 +743,24 @@ type Tokens struct {
 
 // TokensTokenType defines model for Tokens.TokenType.
 type TokensTokenType string
+
+// WaitingEntries What waits for the engine, of a bound bridge.
+type WaitingEntries struct {
+	// Bytes Bytes on disk, all files counted.
+	Bytes int64 `json:"bytes"`
+
+	// Dropped Entries removed without an acknowledgement: too old, or beyond the limit.
+	Dropped int64 `json:"dropped"`
+
+	// MaxBytes The limit of bytes; 0 if there is none.
+	MaxBytes int64 `json:"maxBytes"`
+
+	// OldestSeconds Age of the oldest entry that waits; missing if none does.
+	OldestSeconds float64 `json:"oldestSeconds,omitempty,omitzero"`
+
+	// Waiting Entries that the engine has not acknowledged.
+	Waiting int64 `json:"waiting"`
+}
 
 // Page defines model for Page.
 type Page = int

@@ -1564,6 +1564,9 @@ type BridgeBindingStatus struct {
 	BoundAt      time.Time `json:"boundAt"`
 	BridgeID     string    `json:"bridgeId"`
 
+	// Buffer What waits at a bridge, as it said last; missing until it has said so.
+	Buffer BridgeBuffer `json:"buffer,omitempty,omitzero"`
+
 	// DriverID The driver of the bridge in the engine.
 	DriverID   string `json:"driverId"`
 	DriverType string `json:"driverType"`
@@ -1585,6 +1588,27 @@ type BridgeBindingStatus struct {
 	LostSamples int64 `json:"lostSamples"`
 	Port        int   `json:"port"`
 	TagCount    int   `json:"tagCount"`
+}
+
+// BridgeBuffer What waits at a bridge, as it said last; missing until it has said so.
+type BridgeBuffer struct {
+	// At When the bridge said so.
+	At time.Time `json:"at"`
+
+	// Bytes Size of the offline buffer.
+	Bytes int64 `json:"bytes"`
+
+	// Dropped What the buffer has lost, beyond its limit or by its age.
+	Dropped int64 `json:"dropped"`
+
+	// MaxBytes The limit of bytes, beyond which the oldest are dropped; 0 if there is none.
+	MaxBytes int64 `json:"maxBytes"`
+
+	// OldestAt When the oldest that waits was taken up; missing if nothing waits.
+	OldestAt time.Time `json:"oldestAt,omitempty,omitzero"`
+
+	// Waiting Samples and events that are not stored here yet.
+	Waiting int64 `json:"waiting"`
 }
 
 // BridgeInfo defines model for BridgeInfo.
@@ -3743,9 +3767,6 @@ type CommandID = string
 // ConfigTagID defines model for ConfigTagID.
 type ConfigTagID = string
 
-// ConsoleCookie defines model for ConsoleCookie.
-type ConsoleCookie = string
-
 // DerivedTagID defines model for DerivedTagID.
 type DerivedTagID = string
 
@@ -4008,6 +4029,18 @@ type ListAlarmRulesParams struct {
 	TagName  string       `form:"tagName,omitempty" json:"tagName,omitempty,omitzero"`
 	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
 	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// RemoveAlarmRuleParams defines parameters for RemoveAlarmRule.
+type RemoveAlarmRuleParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ReplaceAlarmRuleParams defines parameters for ReplaceAlarmRule.
+type ReplaceAlarmRuleParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
 // ListAlarmsParams defines parameters for ListAlarms.
@@ -4551,24 +4584,6 @@ type DeleteUserParams struct {
 type ReplaceUserParams struct {
 	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
-}
-
-// EndConsoleSessionParams defines parameters for EndConsoleSession.
-type EndConsoleSessionParams struct {
-	// OtkitConsole Secret of a session that a browser opened.
-	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
-}
-
-// OpenConsoleSessionParams defines parameters for OpenConsoleSession.
-type OpenConsoleSessionParams struct {
-	// OtkitConsole Secret of a session that a browser opened.
-	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
-}
-
-// RenewConsoleSessionParams defines parameters for RenewConsoleSession.
-type RenewConsoleSessionParams struct {
-	// OtkitConsole Secret of a session that a browser opened.
-	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
 }
 
 // BindBridgeJSONRequestBody defines body for BindBridge for application/json ContentType.
@@ -5389,7 +5404,7 @@ type ClientInterface interface {
 	// RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 	//
 	// Corresponds with DELETE /api/v1/alarm-rules/{id} (the `RemoveAlarmRule` operationId).
-	RemoveAlarmRule(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RemoveAlarmRule(ctx context.Context, id string, params *RemoveAlarmRuleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetAlarmRule Read an alarm rule
 	//
@@ -5404,7 +5419,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-	ReplaceAlarmRuleWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ReplaceAlarmRuleWithBody(ctx context.Context, id string, params *ReplaceAlarmRuleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReplaceAlarmRule Replace an alarm rule
 	//
@@ -5414,7 +5429,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-	ReplaceAlarmRule(ctx context.Context, id string, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ReplaceAlarmRule(ctx context.Context, id string, params *ReplaceAlarmRuleParams, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAlarms List active alarms, or those in another state, newest first
 	//
@@ -6390,32 +6405,34 @@ type ClientInterface interface {
 	// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
 	//
 	// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
-	EndConsoleSession(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	EndConsoleSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// OpenConsoleSessionWithBody Sign a browser in; its session is in a cookie that only this path takes
 	//
-	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-	// that came with the request ends. Pages of other origins are refused.
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+	// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+	// came with the request ends. Pages of other origins are refused.
 	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-	OpenConsoleSessionWithBody(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	OpenConsoleSessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
 	//
-	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-	// that came with the request ends. Pages of other origins are refused.
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+	// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+	// came with the request ends. Pages of other origins are refused.
 	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-	OpenConsoleSession(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	OpenConsoleSession(ctx context.Context, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
 	//
 	// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
-	RenewConsoleSession(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RenewConsoleSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetHealth All health checks
 	//
@@ -7845,8 +7862,8 @@ func (c *Client) AddAlarmRule(ctx context.Context, body AddAlarmRuleJSONRequestB
 // RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 //
 // Corresponds with DELETE /api/v1/alarm-rules/{id} (the `RemoveAlarmRule` operationId).
-func (c *Client) RemoveAlarmRule(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRemoveAlarmRuleRequest(c.Server, id)
+func (c *Client) RemoveAlarmRule(ctx context.Context, id string, params *RemoveAlarmRuleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRemoveAlarmRuleRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7880,8 +7897,8 @@ func (c *Client) GetAlarmRule(ctx context.Context, id string, reqEditors ...Requ
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-func (c *Client) ReplaceAlarmRuleWithBody(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReplaceAlarmRuleRequestWithBody(c.Server, id, contentType, body)
+func (c *Client) ReplaceAlarmRuleWithBody(ctx context.Context, id string, params *ReplaceAlarmRuleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceAlarmRuleRequestWithBody(c.Server, id, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7900,8 +7917,8 @@ func (c *Client) ReplaceAlarmRuleWithBody(ctx context.Context, id string, conten
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-func (c *Client) ReplaceAlarmRule(ctx context.Context, id string, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewReplaceAlarmRuleRequest(c.Server, id, body)
+func (c *Client) ReplaceAlarmRule(ctx context.Context, id string, params *ReplaceAlarmRuleParams, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewReplaceAlarmRuleRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10306,8 +10323,8 @@ func (c *Client) ReplaceUser(ctx context.Context, username string, params *Repla
 // EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
 //
 // Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
-func (c *Client) EndConsoleSession(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewEndConsoleSessionRequest(c.Server, params)
+func (c *Client) EndConsoleSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndConsoleSessionRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -10320,14 +10337,15 @@ func (c *Client) EndConsoleSession(ctx context.Context, params *EndConsoleSessio
 
 // OpenConsoleSessionWithBody Sign a browser in; its session is in a cookie that only this path takes
 //
-// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-// that came with the request ends. Pages of other origins are refused.
+// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+// came with the request ends. Pages of other origins are refused.
 //
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-func (c *Client) OpenConsoleSessionWithBody(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewOpenConsoleSessionRequestWithBody(c.Server, params, contentType, body)
+func (c *Client) OpenConsoleSessionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenConsoleSessionRequestWithBody(c.Server, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10340,14 +10358,15 @@ func (c *Client) OpenConsoleSessionWithBody(ctx context.Context, params *OpenCon
 
 // OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
 //
-// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-// that came with the request ends. Pages of other origins are refused.
+// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+// came with the request ends. Pages of other origins are refused.
 //
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-func (c *Client) OpenConsoleSession(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewOpenConsoleSessionRequest(c.Server, params, body)
+func (c *Client) OpenConsoleSession(ctx context.Context, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewOpenConsoleSessionRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10361,8 +10380,8 @@ func (c *Client) OpenConsoleSession(ctx context.Context, params *OpenConsoleSess
 // RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
 //
 // Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
-func (c *Client) RenewConsoleSession(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRenewConsoleSessionRequest(c.Server, params)
+func (c *Client) RenewConsoleSession(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRenewConsoleSessionRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -13497,7 +13516,7 @@ func NewAddAlarmRuleRequestWithBody(server string, contentType string, body io.R
 }
 
 // NewRemoveAlarmRuleRequest constructs an http.Request for the RemoveAlarmRule method
-func NewRemoveAlarmRuleRequest(server string, id string) (*http.Request, error) {
+func NewRemoveAlarmRuleRequest(server string, id string, params *RemoveAlarmRuleParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13525,6 +13544,19 @@ func NewRemoveAlarmRuleRequest(server string, id string) (*http.Request, error) 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
 	}
 
 	return req, nil
@@ -13565,18 +13597,18 @@ func NewGetAlarmRuleRequest(server string, id string) (*http.Request, error) {
 }
 
 // NewReplaceAlarmRuleRequest calls the generic ReplaceAlarmRule builder with application/json body
-func NewReplaceAlarmRuleRequest(server string, id string, body ReplaceAlarmRuleJSONRequestBody) (*http.Request, error) {
+func NewReplaceAlarmRuleRequest(server string, id string, params *ReplaceAlarmRuleParams, body ReplaceAlarmRuleJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewReplaceAlarmRuleRequestWithBody(server, id, "application/json", bodyReader)
+	return NewReplaceAlarmRuleRequestWithBody(server, id, params, "application/json", bodyReader)
 }
 
 // NewReplaceAlarmRuleRequestWithBody constructs an http.Request for the ReplaceAlarmRule method, with any body, and a specified content type
-func NewReplaceAlarmRuleRequestWithBody(server string, id string, contentType string, body io.Reader) (*http.Request, error) {
+func NewReplaceAlarmRuleRequestWithBody(server string, id string, params *ReplaceAlarmRuleParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -13607,6 +13639,19 @@ func NewReplaceAlarmRuleRequestWithBody(server string, id string, contentType st
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		var headerParam0 string
+
+		headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+		if err != nil {
+			return nil, err
+		}
+
+		req.Header.Set("If-Match", headerParam0)
+
+	}
 
 	return req, nil
 }
@@ -19428,7 +19473,7 @@ func NewReplaceUserRequestWithBody(server string, username string, params *Repla
 }
 
 // NewEndConsoleSessionRequest constructs an http.Request for the EndConsoleSession method
-func NewEndConsoleSessionRequest(server string, params *EndConsoleSessionParams) (*http.Request, error) {
+func NewEndConsoleSessionRequest(server string) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -19451,38 +19496,22 @@ func NewEndConsoleSessionRequest(server string, params *EndConsoleSessionParams)
 		return nil, err
 	}
 
-	if params != nil {
-
-		var cookieParam0 string
-
-		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
-		if err != nil {
-			return nil, err
-		}
-
-		cookie0 := &http.Cookie{
-			Name:  "otkit_console",
-			Value: cookieParam0,
-		}
-		req.AddCookie(cookie0)
-
-	}
 	return req, nil
 }
 
 // NewOpenConsoleSessionRequest calls the generic OpenConsoleSession builder with application/json body
-func NewOpenConsoleSessionRequest(server string, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody) (*http.Request, error) {
+func NewOpenConsoleSessionRequest(server string, body OpenConsoleSessionJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewOpenConsoleSessionRequestWithBody(server, params, "application/json", bodyReader)
+	return NewOpenConsoleSessionRequestWithBody(server, "application/json", bodyReader)
 }
 
 // NewOpenConsoleSessionRequestWithBody constructs an http.Request for the OpenConsoleSession method, with any body, and a specified content type
-func NewOpenConsoleSessionRequestWithBody(server string, params *OpenConsoleSessionParams, contentType string, body io.Reader) (*http.Request, error) {
+func NewOpenConsoleSessionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -19507,27 +19536,11 @@ func NewOpenConsoleSessionRequestWithBody(server string, params *OpenConsoleSess
 
 	req.Header.Add("Content-Type", contentType)
 
-	if params != nil {
-
-		var cookieParam0 string
-
-		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
-		if err != nil {
-			return nil, err
-		}
-
-		cookie0 := &http.Cookie{
-			Name:  "otkit_console",
-			Value: cookieParam0,
-		}
-		req.AddCookie(cookie0)
-
-	}
 	return req, nil
 }
 
 // NewRenewConsoleSessionRequest constructs an http.Request for the RenewConsoleSession method
-func NewRenewConsoleSessionRequest(server string, params *RenewConsoleSessionParams) (*http.Request, error) {
+func NewRenewConsoleSessionRequest(server string) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -19550,22 +19563,6 @@ func NewRenewConsoleSessionRequest(server string, params *RenewConsoleSessionPar
 		return nil, err
 	}
 
-	if params != nil {
-
-		var cookieParam0 string
-
-		cookieParam0, err = runtime.StyleParamWithOptions("simple", true, "otkit_console", params.OtkitConsole, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationCookie, Type: "string", Format: ""})
-		if err != nil {
-			return nil, err
-		}
-
-		cookie0 := &http.Cookie{
-			Name:  "otkit_console",
-			Value: cookieParam0,
-		}
-		req.AddCookie(cookie0)
-
-	}
 	return req, nil
 }
 
@@ -20432,7 +20429,7 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/alarm-rules/{id} (the `RemoveAlarmRule` operationId).
-	RemoveAlarmRuleWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*RemoveAlarmRuleResponse, error)
+	RemoveAlarmRuleWithResponse(ctx context.Context, id string, params *RemoveAlarmRuleParams, reqEditors ...RequestEditorFn) (*RemoveAlarmRuleResponse, error)
 
 	// GetAlarmRuleWithResponse Read an alarm rule
 	//
@@ -20449,7 +20446,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-	ReplaceAlarmRuleWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error)
+	ReplaceAlarmRuleWithBodyWithResponse(ctx context.Context, id string, params *ReplaceAlarmRuleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error)
 
 	// ReplaceAlarmRuleWithResponse Replace an alarm rule
 	//
@@ -20459,7 +20456,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-	ReplaceAlarmRuleWithResponse(ctx context.Context, id string, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error)
+	ReplaceAlarmRuleWithResponse(ctx context.Context, id string, params *ReplaceAlarmRuleParams, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error)
 
 	// ListAlarmsWithResponse List active alarms, or those in another state, newest first
 	//
@@ -21577,34 +21574,36 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
-	EndConsoleSessionWithResponse(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error)
+	EndConsoleSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error)
 
 	// OpenConsoleSessionWithBodyWithResponse Sign a browser in; its session is in a cookie that only this path takes
 	//
-	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-	// that came with the request ends. Pages of other origins are refused.
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+	// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+	// came with the request ends. Pages of other origins are refused.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-	OpenConsoleSessionWithBodyWithResponse(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
+	OpenConsoleSessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
 
 	// OpenConsoleSessionWithResponse Sign a browser in; its session is in a cookie that only this path takes
 	//
-	// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-	// that came with the request ends. Pages of other origins are refused.
+	// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+	// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+	// came with the request ends. Pages of other origins are refused.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-	OpenConsoleSessionWithResponse(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
+	OpenConsoleSessionWithResponse(ctx context.Context, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error)
 
 	// RenewConsoleSessionWithResponse Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
-	RenewConsoleSessionWithResponse(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error)
+	RenewConsoleSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error)
 
 	// GetHealthWithResponse All health checks
 	//
@@ -27600,6 +27599,7 @@ func (r ListAlarmRulesResponse) ContentType() string {
 
 // AddAlarmRuleResponse201Headers the declared response headers of an HTTP 201 response for AddAlarmRule
 type AddAlarmRuleResponse201Headers struct {
+	ETag     string
 	Location string
 }
 
@@ -27712,18 +27712,27 @@ func (r AddAlarmRuleResponse) ContentType() string {
 type RemoveAlarmRuleResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
+	// ApplicationProblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationProblemJSON400 *Problem
 	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
 	ApplicationProblemJSON401 *Problem
 	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
 	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
 	ApplicationProblemJSON429 *Problem
 	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
 	ApplicationProblemJSON500 *Problem
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON400() *Problem {
+	return r.ApplicationProblemJSON400
 }
 
 // GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
@@ -27739,6 +27748,11 @@ func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r RemoveAlarmRuleResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
 }
 
 // GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
@@ -27785,6 +27799,11 @@ func (r RemoveAlarmRuleResponse) ContentType() string {
 	return ""
 }
 
+// GetAlarmRuleResponse200Headers the declared response headers of an HTTP 200 response for GetAlarmRule
+type GetAlarmRuleResponse200Headers struct {
+	ETag string
+}
+
 type GetAlarmRuleResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -27802,6 +27821,8 @@ type GetAlarmRuleResponse struct {
 	ApplicationProblemJSON500 *Problem
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAlarmRuleResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -27868,6 +27889,11 @@ func (r GetAlarmRuleResponse) ContentType() string {
 	return ""
 }
 
+// ReplaceAlarmRuleResponse200Headers the declared response headers of an HTTP 200 response for ReplaceAlarmRule
+type ReplaceAlarmRuleResponse200Headers struct {
+	ETag string
+}
+
 type ReplaceAlarmRuleResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -27881,6 +27907,8 @@ type ReplaceAlarmRuleResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON412 the response for an HTTP 412 `application/problem+json` response
+	ApplicationProblemJSON412 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -27891,6 +27919,8 @@ type ReplaceAlarmRuleResponse struct {
 	ApplicationProblemJSON500 *Problem
 	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
 	ApplicationProblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ReplaceAlarmRuleResponse200Headers
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
@@ -27916,6 +27946,11 @@ func (r ReplaceAlarmRuleResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r ReplaceAlarmRuleResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON412 returns the response for an HTTP 412 `application/problem+json` response
+func (r ReplaceAlarmRuleResponse) GetApplicationProblemJSON412() *Problem {
+	return r.ApplicationProblemJSON412
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -39602,8 +39637,8 @@ func (c *ClientWithResponses) AddAlarmRuleWithResponse(ctx context.Context, body
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/alarm-rules/{id} (the `RemoveAlarmRule` operationId).
-func (c *ClientWithResponses) RemoveAlarmRuleWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*RemoveAlarmRuleResponse, error) {
-	rsp, err := c.RemoveAlarmRule(ctx, id, reqEditors...)
+func (c *ClientWithResponses) RemoveAlarmRuleWithResponse(ctx context.Context, id string, params *RemoveAlarmRuleParams, reqEditors ...RequestEditorFn) (*RemoveAlarmRuleResponse, error) {
+	rsp, err := c.RemoveAlarmRule(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -39631,8 +39666,8 @@ func (c *ClientWithResponses) GetAlarmRuleWithResponse(ctx context.Context, id s
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-func (c *ClientWithResponses) ReplaceAlarmRuleWithBodyWithResponse(ctx context.Context, id string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error) {
-	rsp, err := c.ReplaceAlarmRuleWithBody(ctx, id, contentType, body, reqEditors...)
+func (c *ClientWithResponses) ReplaceAlarmRuleWithBodyWithResponse(ctx context.Context, id string, params *ReplaceAlarmRuleParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error) {
+	rsp, err := c.ReplaceAlarmRuleWithBody(ctx, id, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -39647,8 +39682,8 @@ func (c *ClientWithResponses) ReplaceAlarmRuleWithBodyWithResponse(ctx context.C
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /api/v1/alarm-rules/{id} (the `ReplaceAlarmRule` operationId).
-func (c *ClientWithResponses) ReplaceAlarmRuleWithResponse(ctx context.Context, id string, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error) {
-	rsp, err := c.ReplaceAlarmRule(ctx, id, body, reqEditors...)
+func (c *ClientWithResponses) ReplaceAlarmRuleWithResponse(ctx context.Context, id string, params *ReplaceAlarmRuleParams, body ReplaceAlarmRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*ReplaceAlarmRuleResponse, error) {
+	rsp, err := c.ReplaceAlarmRule(ctx, id, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -41623,8 +41658,8 @@ func (c *ClientWithResponses) ReplaceUserWithResponse(ctx context.Context, usern
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /console/session (the `EndConsoleSession` operationId).
-func (c *ClientWithResponses) EndConsoleSessionWithResponse(ctx context.Context, params *EndConsoleSessionParams, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error) {
-	rsp, err := c.EndConsoleSession(ctx, params, reqEditors...)
+func (c *ClientWithResponses) EndConsoleSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*EndConsoleSessionResponse, error) {
+	rsp, err := c.EndConsoleSession(ctx, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -41633,14 +41668,15 @@ func (c *ClientWithResponses) EndConsoleSessionWithResponse(ctx context.Context,
 
 // OpenConsoleSessionWithBodyWithResponse Sign a browser in; its session is in a cookie that only this path takes
 //
-// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-// that came with the request ends. Pages of other origins are refused.
+// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+// came with the request ends. Pages of other origins are refused.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-func (c *ClientWithResponses) OpenConsoleSessionWithBodyWithResponse(ctx context.Context, params *OpenConsoleSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
-	rsp, err := c.OpenConsoleSessionWithBody(ctx, params, contentType, body, reqEditors...)
+func (c *ClientWithResponses) OpenConsoleSessionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
+	rsp, err := c.OpenConsoleSessionWithBody(ctx, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -41649,14 +41685,15 @@ func (c *ClientWithResponses) OpenConsoleSessionWithBodyWithResponse(ctx context
 
 // OpenConsoleSessionWithResponse Sign a browser in; its session is in a cookie that only this path takes
 //
-// The cookie keeps the session when a page is loaded again; the access token is for memory. A session of the cookie
-// that came with the request ends. Pages of other origins are refused.
+// The cookie keeps the session when a page is loaded again; the access token is for memory. Its name is `otkit_console`, with
+// `_` and the port of the page's address behind it where that has one, such as `otkit_console_5001`. A session of the cookie that
+// came with the request ends. Pages of other origins are refused.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /console/session (the `OpenConsoleSession` operationId).
-func (c *ClientWithResponses) OpenConsoleSessionWithResponse(ctx context.Context, params *OpenConsoleSessionParams, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
-	rsp, err := c.OpenConsoleSession(ctx, params, body, reqEditors...)
+func (c *ClientWithResponses) OpenConsoleSessionWithResponse(ctx context.Context, body OpenConsoleSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*OpenConsoleSessionResponse, error) {
+	rsp, err := c.OpenConsoleSession(ctx, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -41668,8 +41705,8 @@ func (c *ClientWithResponses) OpenConsoleSessionWithResponse(ctx context.Context
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /console/session (the `RenewConsoleSession` operationId).
-func (c *ClientWithResponses) RenewConsoleSessionWithResponse(ctx context.Context, params *RenewConsoleSessionParams, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error) {
-	rsp, err := c.RenewConsoleSession(ctx, params, reqEditors...)
+func (c *ClientWithResponses) RenewConsoleSessionWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RenewConsoleSessionResponse, error) {
+	rsp, err := c.RenewConsoleSession(ctx, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -46910,6 +46947,13 @@ func ParseAddAlarmRuleResponse(rsp *http.Response) (*AddAlarmRuleResponse, error
 	switch {
 	case rsp.StatusCode == 201:
 		var headers AddAlarmRuleResponse201Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
 		if values := rsp.Header.Values("Location"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
@@ -46940,6 +46984,13 @@ func ParseRemoveAlarmRuleResponse(rsp *http.Response) (*RemoveAlarmRuleResponse,
 	case rsp.StatusCode == 204:
 		break // No content-type
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -46960,6 +47011,13 @@ func ParseRemoveAlarmRuleResponse(rsp *http.Response) (*RemoveAlarmRuleResponse,
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
 		var dest Problem
@@ -47052,6 +47110,19 @@ func ParseGetAlarmRuleResponse(rsp *http.Response) (*GetAlarmRuleResponse, error
 
 	}
 
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAlarmRuleResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	}
+
 	return response, nil
 }
 
@@ -47104,6 +47175,13 @@ func ParseReplaceAlarmRuleResponse(rsp *http.Response) (*ReplaceAlarmRuleRespons
 		}
 		response.ApplicationProblemJSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -47139,6 +47217,19 @@ func ParseReplaceAlarmRuleResponse(rsp *http.Response) (*ReplaceAlarmRuleRespons
 		}
 		response.ApplicationProblemJSON503 = &dest
 
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ReplaceAlarmRuleResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil

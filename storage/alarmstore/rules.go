@@ -106,10 +106,22 @@ func (s *Store) UpdateRule(ctx context.Context, id string, update func(*rules.Ru
 }
 
 // RemoveRule implements rules.Store.
-func (s *Store) RemoveRule(ctx context.Context, id string) error {
+func (s *Store) RemoveRule(ctx context.Context, id string, match func(rules.Rule) error) error {
 	return s.set.Update(ctx, "alarmrules.remove", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "alarm_rules"); err != nil {
 			return err
+		}
+		if match != nil {
+			r, err := readRule(ctx, tx, id)
+			if errors.Is(err, storage.ErrCorrupt) {
+				r, err = rules.Rule{ID: id, Unreadable: true}, nil
+			}
+			if err == nil {
+				err = match(r)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		n, err := tx.Exec(ctx, "DELETE FROM alarm_rules WHERE id = ?", storage.Text(id))
 		if err != nil {

@@ -58,7 +58,7 @@ func TestConditionsThatNothingNeedsAreTrimmed(t *testing.T) {
 		_, err = db.Alarms().Condition(ctx, alarms.ByKey("rule:gone"))
 		require.ErrorIs(t, err, alarms.ErrAlarmNotFound)
 
-		require.NoError(t, db.AlarmRules().RemoveRule(ctx, "hot"))
+		require.NoError(t, db.AlarmRules().RemoveRule(ctx, "hot", nil))
 		require.NoError(t, db.Alarms().Trim(ctx, now()))
 		require.Zero(t, left())
 		again, err := service.Raise(ctx, alarms.Alarm{Key: "rule:hot", Source: "s"})

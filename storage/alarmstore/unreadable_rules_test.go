@@ -25,5 +25,5 @@ func TestUnreadableRules(t *testing.T) {
 	require.False(t, list[1].Unreadable)
 	_, err = store.Rule(t.Context(), "a")
 	require.ErrorIs(t, err, storage.ErrCorrupt)
-	require.NoError(t, store.RemoveRule(t.Context(), "a"))
+	require.NoError(t, store.RemoveRule(t.Context(), "a", nil))
 }

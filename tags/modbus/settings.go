@@ -48,8 +48,8 @@ type settings struct {
 
 	SerialPort string `doc:"Serial port, for RTU." example:"/dev/ttyUSB0"`
 	BaudRate   int    `range:"300..4000000|0" unit:"bit/s" default:"19200" doc:"Speed of the serial line."`
-	DataBits   int    `range:"7..8|0" default:"8"`
-	Parity     string `enum:"Even,Odd,None" default:"\"Even\""`
+	DataBits   int    `range:"7..8|0" default:"8" doc:"Data bits of the serial line."`
+	Parity     string `enum:"Even,Odd,None" default:"\"Even\"" doc:"Parity of the serial line."`
 	StopBits   int    `range:"1..2|0" doc:"Default 1, without parity 2."`
 
 	BreakerFailures int   `range:"0..1000000" default:"3" doc:"Requests in a row without an answer after which a unit is left out for a while."`

@@ -23,14 +23,14 @@ func Type() driverconfig.Type {
 
 // settings is the member Settings of a driver of type Simulation.
 type settings struct {
-	DeviceCount      int       `range:"0..1000000" default:"1" doc:"Simulated devices."`
-	TagsPerDevice    int       `range:"0..1000000" default:"10" doc:"Tags of each. There are at most a million tags in all."`
-	UpdateIntervalMs int64     `range:"0..31622400000" unit:"milliseconds" default:"1000" doc:"How often values change."`
-	Scenario         scenario  `default:"\"Sine\""`
-	PeriodMs         int64     `range:"0..31622400000" unit:"milliseconds" doc:"Period of the signals; 0 for that of the scenario."`
-	Seed             uint64    `doc:"The same seed produces the same values."`
-	Start            startTime `doc:"When the simulated time is 0; default now."`
-	Faults           faultSettings
+	DeviceCount      int           `range:"0..1000000" default:"1" doc:"Simulated devices."`
+	TagsPerDevice    int           `range:"0..1000000" default:"10" doc:"Tags of each. There are at most a million tags in all."`
+	UpdateIntervalMs int64         `range:"0..31622400000" unit:"milliseconds" default:"1000" doc:"How often values change."`
+	Scenario         scenario      `default:"\"Sine\""`
+	PeriodMs         int64         `range:"0..31622400000" unit:"milliseconds" doc:"Period of the signals; 0 for that of the scenario."`
+	Seed             uint64        `doc:"The same seed produces the same values."`
+	Start            startTime     `doc:"When the simulated time is 0; default now."`
+	Faults           faultSettings `doc:"Faults of the devices: a cut connection, devices and readings that fail, values that stand still or are Uncertain."`
 }
 
 type faultSettings struct {

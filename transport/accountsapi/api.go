@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -94,25 +93,22 @@ func New(authority Authority, service Accounts, o Options) (*API, error) {
 
 // Mount registers the routes.
 func (a *API) Mount(r chi.Router) {
-	server := gen.NewStrictHandlerWithOptions(a.handlers, []gen.StrictMiddlewareFunc{withRemote, ownOrigin},
+	server := gen.NewStrictHandlerWithOptions(a.handlers, []gen.StrictMiddlewareFunc{withRemote, ownOrigin, restapi.KeepIfMatch[gen.StrictHandlerFunc]},
 		gen.StrictHTTPServerOptions{RequestErrorHandlerFunc: restapi.DecodeError, ResponseErrorHandlerFunc: restapi.Error})
 	gen.HandlerWithOptions(server, gen.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: restapi.ParameterError,
 		Middlewares: []gen.MiddlewareFunc{a.body}})
 }
 
 type (
-	remoteKey  struct{}
-	secureKey  struct{}
-	ifMatchKey struct{}
+	remoteKey struct{}
+	cookieKey struct{}
 )
 
-// withRemote puts the caller's address, which throttling needs, into the context, and whether a browser reached the page
-// that calls by TLS, also through a proxy; and the header If-Match, of which the generated server does not tell whether it is empty or absent.
+// withRemote puts the caller's address, which throttling needs, and the cookie of a browser into the context.
 func withRemote(next gen.StrictHandlerFunc, _ string) gen.StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 		ctx = context.WithValue(ctx, remoteKey{}, r.RemoteAddr)
-		ctx = context.WithValue(ctx, secureKey{}, r.TLS != nil || strings.HasPrefix(r.Header.Get("Origin"), "https://"))
-		ctx = context.WithValue(ctx, ifMatchKey{}, r.Header.Values("If-Match"))
+		ctx = context.WithValue(ctx, cookieKey{}, cookieOf(r))
 		return next(ctx, w, r, request)
 	}
 }

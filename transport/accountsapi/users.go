@@ -70,9 +70,7 @@ func (a *handlers) ReplaceUser(ctx context.Context, r gen.ReplaceUserRequestObje
 	if err != nil {
 		return nil, err
 	}
-	if change.If, err = unchanged(ctx); err != nil {
-		return nil, err
-	}
+	change.If = unchanged(ctx)
 	changed, err := a.accounts.Change(ctx, r.Username, change)
 	if err != nil {
 		return nil, err
@@ -82,11 +80,7 @@ func (a *handlers) ReplaceUser(ctx context.Context, r gen.ReplaceUserRequestObje
 
 // DeleteUser implements DELETE /api/v1/users/{username}.
 func (a *handlers) DeleteUser(ctx context.Context, r gen.DeleteUserRequestObject) (gen.DeleteUserResponseObject, error) {
-	unless, err := unchanged(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.accounts.Delete(ctx, r.Username, unless); err != nil {
+	if err := a.accounts.Delete(ctx, r.Username, unchanged(ctx)); err != nil {
 		return nil, err
 	}
 	return gen.DeleteUser204Response{}, nil
@@ -114,21 +108,12 @@ func changeOf(roles []gen.Role, enabled *bool, password string) (accounts.Change
 }
 
 // unchanged returns the condition of the header If-Match, nil without one.
-func unchanged(ctx context.Context) (func(accounts.Account) error, error) {
-	values, _ := ctx.Value(ifMatchKey{}).([]string)
-	if err := restapi.Unquoted(values); err != nil {
-		return nil, err
-	}
-	holds := restapi.IfMatch(values)
+func unchanged(ctx context.Context) func(accounts.Account) error {
+	holds := restapi.Precondition(restapi.IfMatchOf(ctx), errChanged)
 	if holds == nil {
-		return nil, nil
-	}
-	return func(a accounts.Account) error {
-		if !holds(tagOf(a)) {
-			return errChanged
-		}
 		return nil
-	}, nil
+	}
+	return func(a accounts.Account) error { return holds(tagOf(a)) }
 }
 
 // tagOf returns the entity tag of an account. A sign-in does not change it.

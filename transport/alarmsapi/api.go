@@ -60,7 +60,7 @@ func New(service *alarms.Service, rules *rules.Service, o Options) (*API, error)
 
 // Mount registers the routes.
 func (a *API) Mount(r chi.Router) {
-	server := gen.NewStrictHandlerWithOptions(a.handlers, nil,
+	server := gen.NewStrictHandlerWithOptions(a.handlers, []gen.StrictMiddlewareFunc{restapi.KeepIfMatch[gen.StrictHandlerFunc]},
 		gen.StrictHTTPServerOptions{RequestErrorHandlerFunc: restapi.DecodeError, ResponseErrorHandlerFunc: restapi.Error})
 	gen.HandlerWithOptions(server, gen.ChiServerOptions{BaseRouter: r, ErrorHandlerFunc: parameterError,
 		Middlewares: []gen.MiddlewareFunc{a.body}})

@@ -57,7 +57,13 @@ func (a *handlers) ReplaceAlarmRule(ctx context.Context, r gen.ReplaceAlarmRuleR
 	if r.Body.ID != "" && r.Body.ID != r.ID {
 		return nil, rules.ErrInvalid.Invalid(fault.Field{Field: "id", Message: "must be that of the path"})
 	}
+	must := unchanged(ctx)
 	rule, err := a.rules.Update(ctx, r.ID, func(old *rules.Rule) error {
+		if must != nil {
+			if err := must(*old); err != nil {
+				return err
+			}
+		}
 		*old = r.Body.Rule
 		old.ID = r.ID
 		return nil
@@ -70,7 +76,22 @@ func (a *handlers) ReplaceAlarmRule(ctx context.Context, r gen.ReplaceAlarmRuleR
 
 // RemoveAlarmRule implements DELETE /api/v1/alarm-rules/{id}.
 func (a *handlers) RemoveAlarmRule(ctx context.Context, r gen.RemoveAlarmRuleRequestObject) (gen.RemoveAlarmRuleResponseObject, error) {
-	return gen.RemoveAlarmRule204Response{}, a.rules.Remove(ctx, r.ID, a.caller(ctx))
+	return gen.RemoveAlarmRule204Response{}, a.rules.Remove(ctx, r.ID, a.caller(ctx), unchanged(ctx))
+}
+
+// unchanged returns the condition of the header If-Match, nil without one.
+func unchanged(ctx context.Context) func(rules.Rule) error {
+	holds := restapi.Precondition(restapi.IfMatchOf(ctx), rules.ErrChanged)
+	if holds == nil {
+		return nil
+	}
+	return func(r rules.Rule) error {
+		_, tag, err := restapi.ContentETag(r)
+		if err != nil {
+			return err
+		}
+		return holds(tag)
+	}
 }
 
 // coded returns rules with the codes of their alarms and the states of their evaluation.
@@ -120,10 +141,15 @@ func (a ruleAnswer) write(w http.ResponseWriter) error {
 	if a.status == http.StatusCreated {
 		w.Header().Set("Location", "/api/v1/alarm-rules/"+url.PathEscape(a.rule.ID))
 	}
+	_, tag, err := restapi.ContentETag(a.rule.Rule) // without the state of its evaluation
+	if err != nil {
+		return err
+	}
 	body, err := json.Marshal(a.rule)
 	if err != nil {
 		return err
 	}
+	w.Header().Set("ETag", tag)
 	return restapi.WriteJSON(w, a.status, body)
 }
 

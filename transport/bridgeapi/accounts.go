@@ -15,7 +15,6 @@ import (
 var (
 	errSetupDone = fault.New(fault.Conflict, "SETUP_DONE", "the first account exists already")
 	errSetupCode = fault.New(fault.Forbidden, "SETUP_CODE", "from another machine the first account needs the set-up code, which the bridge prints when it starts")
-	errLastAdmin = fault.New(fault.Conflict, "LAST_ADMIN", "the last admin cannot be removed")
 	errNoSession = fault.New(fault.Conflict, "OUTSIDE_SESSION", "the token is of no account")
 )
 
@@ -172,26 +171,7 @@ func (h *handlers) AddAccount(ctx context.Context, r gen.AddAccountRequestObject
 
 // RemoveAccount implements DELETE /api/bridge/auth/accounts/{name}.
 func (h *handlers) RemoveAccount(ctx context.Context, r gen.RemoveAccountRequestObject) (gen.RemoveAccountResponseObject, error) {
-	select { // so that two admins cannot remove each other in the same moment
-	case <-h.setup:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	defer func() { h.setup <- struct{}{} }()
-	list, err := h.Accounts.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	others := 0
-	for _, a := range list {
-		if a.Role == accounts.Admin && accounts.FoldName(a.Name) != accounts.FoldName(r.Name) {
-			others++
-		}
-	}
-	if others == 0 {
-		return nil, errLastAdmin
-	}
-	if err := h.Accounts.Remove(ctx, r.Name); err != nil {
+	if err := h.Accounts.Delete(ctx, r.Name, nil); err != nil { // atomic: two admins cannot remove each other in the same moment
 		return nil, err
 	}
 	return gen.RemoveAccount204Response{}, nil

@@ -53,7 +53,7 @@ type Grant struct {
 // Accounts manages the local accounts. *accounts.Service is one.
 type Accounts interface {
 	Add(ctx context.Context, name, password string, role accounts.Role) error
-	Remove(ctx context.Context, name string) error
+	Delete(ctx context.Context, name string, unless func(accounts.Account) error) error
 	List(ctx context.Context) ([]accounts.Account, error)
 	ChangePassword(ctx context.Context, sessionID, current, password, remote string) error
 }

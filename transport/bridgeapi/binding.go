@@ -2,6 +2,7 @@ package bridgeapi
 
 import (
 	"context"
+	"math"
 
 	"github.com/otkit/otkit/discovery/link"
 	"github.com/otkit/otkit/fault"
@@ -12,10 +13,18 @@ import (
 var errForbidden = fault.New(fault.Forbidden, "FORBIDDEN", "this is for the engine that the bridge is bound to, and for local accounts of the needed role")
 
 // GetStatus implements GET /api/bridge/status.
-func (h *handlers) GetStatus(context.Context, gen.GetStatusRequestObject) (gen.GetStatusResponseObject, error) {
+func (h *handlers) GetStatus(ctx context.Context, _ gen.GetStatusRequestObject) (gen.GetStatusResponseObject, error) {
 	s := h.Host.Status()
-	return gen.GetStatus200JSONResponse{BridgeID: s.BridgeID, Status: gen.BridgeStatusStatus(s.Status), BoundEngineID: orNull(s.BoundEngineID),
-		DriverType: s.DriverType, DriverID: s.DriverID, Version: s.Version}, nil
+	answer := gen.GetStatus200JSONResponse{BridgeID: s.BridgeID, Status: gen.BridgeStatusStatus(s.Status), BoundEngineID: orNull(s.BoundEngineID),
+		DriverType: s.DriverType, DriverID: s.DriverID, Version: s.Version}
+	if s.Status == link.StatusBound {
+		if stats, err := h.Host.Stats(ctx); err == nil { // a bridge whose buffer fails has a status, too
+			b := stats.Buffer(h.o.Now())
+			answer.Buffer = gen.WaitingEntries{Waiting: int64(min(b.Waiting, math.MaxInt64)), Bytes: b.Bytes, MaxBytes: b.MaxBytes,
+				Dropped: int64(min(b.Dropped, math.MaxInt64)), OldestSeconds: b.OldestSeconds}
+		}
+	}
+	return answer, nil
 }
 
 func orNull(s string) *string {

@@ -43,7 +43,8 @@ func bridgeMessage(f link.FromBridge) *platformv1.BridgeFrame {
 		return &platformv1.BridgeFrame{Frame: &platformv1.BridgeFrame_Live{Live: &platformv1.BridgeLive{Data: f.Live.Data}}}
 	case f.Pong != nil:
 		return &platformv1.BridgeFrame{Frame: &platformv1.BridgeFrame_Pong{Pong: &platformv1.BridgePong{
-			Time: timestamppb.New(f.Pong.Time), Buffered: f.Pong.Buffered}}}
+			Time: timestamppb.New(f.Pong.Time), Buffered: f.Pong.Buffer.Waiting, Bytes: f.Pong.Buffer.Bytes, MaxBytes: f.Pong.Buffer.MaxBytes,
+			Dropped: f.Pong.Buffer.Dropped, OldestSeconds: f.Pong.Buffer.OldestSeconds}}}
 	case f.Released != nil:
 		return &platformv1.BridgeFrame{Frame: &platformv1.BridgeFrame_Released{Released: &platformv1.BridgeReleased{}}}
 	case f.Written != nil:
@@ -109,7 +110,8 @@ func bridgeFrame(m *platformv1.BridgeFrame) (link.FromBridge, error) {
 	case *platformv1.BridgeFrame_Live:
 		return link.FromBridge{Live: &link.Live{Data: f.Live.GetData()}}, nil
 	case *platformv1.BridgeFrame_Pong:
-		return link.FromBridge{Pong: &link.Pong{Time: timeOf(f.Pong.GetTime()), Buffered: f.Pong.GetBuffered()}}, nil
+		return link.FromBridge{Pong: &link.Pong{Time: timeOf(f.Pong.GetTime()), Buffer: link.Buffer{Waiting: f.Pong.GetBuffered(), Bytes: f.Pong.GetBytes(),
+			MaxBytes: f.Pong.GetMaxBytes(), Dropped: f.Pong.GetDropped(), OldestSeconds: f.Pong.GetOldestSeconds()}}}, nil
 	case *platformv1.BridgeFrame_Released:
 		return link.FromBridge{Released: &link.Released{}}, nil
 	case *platformv1.BridgeFrame_Written:

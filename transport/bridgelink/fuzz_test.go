@@ -26,6 +26,7 @@ func (openBindings) StorePosition(context.Context, string, string, uint64) error
 func (openBindings) UpdateManifest(context.Context, string, link.Manifest) error { return nil }
 func (openBindings) LinkChanged(context.Context, string, bool) error             { return nil }
 func (openBindings) Lost(context.Context, string, string, uint64, uint64) error  { return nil }
+func (openBindings) Buffered(string, link.Buffer)                                {}
 func (openBindings) Released(context.Context, string) error                      { return nil }
 func (openBindings) Event(context.Context, string, link.Event) error             { return nil }
 

@@ -129,7 +129,7 @@ func TestFramesFromTheBridge(t *testing.T) {
 		{Written: &link.Written{ID: 9, Outcome: link.OutcomeFailed, Error: "e"}},
 		{Browsed: &link.Browsed{ID: 5, Tags: list}},
 		{Browsed: &link.Browsed{ID: 6, Error: "no"}},
-		{Pong: &link.Pong{Time: at, Buffered: 12}},
+		{Pong: &link.Pong{Time: at, Buffer: link.Buffer{Waiting: 12, Bytes: 3, MaxBytes: 4, Dropped: 5, OldestSeconds: 6.5}}},
 		{Released: &link.Released{}},
 	}
 	for name, o := range map[string]DialOptions{"gzip": {Gzip: true}, "plain": {}} {

@@ -26,8 +26,25 @@ func statusOf(b *discovery.Info) gen.BridgeBindingStatus {
 	host, port := b.Endpoint()
 	return gen.BridgeBindingStatus{BridgeID: b.BridgeID, IPAddress: host, Port: port, DriverType: b.DriverType, BoundAt: b.BoundAt.UTC(),
 		IsOnline: b.Online, BaseURL: b.BaseURL(), LastHeartbeatAt: timeOrNull(b.HeartbeatAt), ActiveSubmodels: b.ActiveSubmodelsJSON(),
-		DriverID: b.DriverID, TagCount: b.TagCount, IsLinkOpen: b.LinkOpen, LostSamples: int64(min(b.Lost, math.MaxInt64)), LastError: problemOf(b)}
+		DriverID: b.DriverID, TagCount: b.TagCount, IsLinkOpen: b.LinkOpen, LostSamples: int64(min(b.Lost, math.MaxInt64)), LastError: problemOf(b),
+		Buffer: bufferOf(b)}
 }
+
+func bufferOf(b *discovery.Info) gen.BridgeBuffer {
+	if b.Buffer == nil {
+		return gen.BridgeBuffer{}
+	}
+	w := b.Buffer
+	out := gen.BridgeBuffer{Waiting: int64(min(w.Waiting, math.MaxInt64)), Bytes: max(0, w.Bytes), MaxBytes: max(0, w.MaxBytes),
+		Dropped: int64(min(w.Dropped, math.MaxInt64)), At: b.BufferAt.UTC()}
+	if w.OldestSeconds > 0 && w.OldestSeconds < maxAge.Seconds() { // a bridge may say anything
+		out.OldestAt = b.BufferAt.Add(-time.Duration(w.OldestSeconds * float64(time.Second))).UTC()
+	}
+	return out
+}
+
+// maxAge is far beyond what a buffer keeps.
+const maxAge = 100 * 365 * 24 * time.Hour
 
 // problemOf says why samples of a bridge do not arrive. Only the bridge knows why it does not open its link, such as that it refuses the
 // engine's certificate.

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 	"time"
@@ -51,6 +52,39 @@ func TestRulesTellTheirCodes(t *testing.T) {
 	p.line.set("level", tags.FloatValue(81))
 	require.Eventually(t, func() bool { return len(p.alarmList("")) == 1 }, patience, 5*time.Millisecond)
 	require.Equal(t, code, p.alarmList("")[0]["code"])
+}
+
+// Of two people who change a rule at the same time, the second is told, and overwrites nothing.
+func TestARuleIsChangedAsItWasSeen(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	rule := map[string]any{"id": "hot", "tagName": "line.level", "kind": "High", "limit": 80.0, "severity": "Warning"}
+	made := p.call(accounts.Admin, http.MethodPost, ruleBase, rule)
+	require.Equal(t, 201, made.status, "%s", made.body)
+	const path = ruleBase + "/hot"
+	seen := p.call(accounts.Viewer, http.MethodGet, path, nil).header.Get("ETag")
+	require.Equal(t, seen, made.header.Get("ETag"))
+	p.line.set("level", tags.FloatValue(81)) // the state of the evaluation is no change of the rule
+	require.Eventually(t, func() bool { return len(p.alarmList("")) == 1 }, patience, 5*time.Millisecond)
+	require.Equal(t, seen, p.call(accounts.Viewer, http.MethodGet, path, nil).header.Get("ETag"))
+
+	rule["limit"] = 82.0
+	first := p.conditional(http.MethodPut, path, seen, rule)
+	require.Equal(t, 200, first.status, "%s", first.body)
+	now := first.header.Get("ETag")
+	require.NotEqual(t, seen, now)
+	rule["limit"] = 70.0
+	requireProblem(t, p.conditional(http.MethodPut, path, seen, rule), 412, "VERSION_CHANGED")
+	requireProblem(t, p.conditional(http.MethodDelete, path, seen, nil), 412, "VERSION_CHANGED")
+	requireProblem(t, p.conditional(http.MethodPut, path, "", rule), 400, "INVALID_REQUEST")
+	requireProblem(t, p.conditional(http.MethodPut, ruleBase+"/none", seen, rule), 400, "INVALID_ALARM_RULE")
+	requireProblem(t, p.conditional(http.MethodDelete, ruleBase+"/none", seen, nil), 404, "ALARM_RULE_NOT_FOUND")
+	require.Equal(t, json.Number("82"), p.call(accounts.Viewer, http.MethodGet, path, nil).object(t)["limit"])
+	require.Equal(t, 200, p.conditional(http.MethodPut, path, "*", rule).status)
+	require.Equal(t, 200, p.call(accounts.Admin, http.MethodPut, path, rule).status, "without the header any may be changed")
+	requireProblem(t, p.conditional(http.MethodDelete, path, now, nil), 412, "VERSION_CHANGED")
+	now = p.call(accounts.Viewer, http.MethodGet, path, nil).header.Get("ETag")
+	require.Equal(t, 204, p.conditional(http.MethodDelete, path, now, nil).status)
 }
 
 func TestRulesAreListedInPages(t *testing.T) {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net/http"
+	"net/http/cookiejar"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,11 @@ type consoleSession struct {
 	Roles                       []string
 }
 
+// cookie returns that of a session, whose name has the port of the server.
+func (p *platform) cookie(secret string) *http.Cookie {
+	return &http.Cookie{Name: "otkit_console_" + p.url[strings.LastIndexByte(p.url, ':')+1:], Value: secret}
+}
+
 // console calls /console/session with a cookie, as a page of the server does.
 func (p *platform) console(method, cookie string, body any) answer {
 	p.t.Helper()
@@ -31,7 +37,7 @@ func (p *platform) console(method, cookie string, body any) answer {
 	r.Header.Set("Origin", p.url)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	if cookie != "" {
-		r.AddCookie(&http.Cookie{Name: "otkit_console", Value: cookie})
+		r.AddCookie(p.cookie(cookie))
 	}
 	return p.do(r)
 }
@@ -87,6 +93,45 @@ func TestABrowserSignsInRenewsAndSignsOut(t *testing.T) {
 	require.Equal(t, 204, p.console(http.MethodDelete, cookie.Value, nil).status, "the page is signed out already")
 }
 
+// Browsers send cookies to all ports of a host.
+func TestEnginesOfOneHostKeepTheirBrowserSessionsApart(t *testing.T) {
+	t.Parallel()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	browser := &http.Client{Jar: jar}
+	engines := []*platform{start(t), start(t)}
+	call := func(p *platform, method string, body any) int {
+		r := p.request(t.Context(), nobody, method, consolePath, body)
+		r.Header.Set("Origin", p.url)
+		a, err := browser.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, a.Body.Close())
+		return a.StatusCode
+	}
+	for _, p := range engines {
+		require.Equal(t, 200, call(p, http.MethodPost, map[string]any{"username": "viewer", "password": password}))
+	}
+	for _, p := range engines {
+		require.Equal(t, 200, call(p, http.MethodPut, nil))
+	}
+	require.Equal(t, 204, call(engines[0], http.MethodDelete, nil))
+	require.Equal(t, 401, call(engines[0], http.MethodPut, nil))
+	require.Equal(t, 200, call(engines[1], http.MethodPut, nil))
+}
+
+// A proxy has the default port, which browsers leave out.
+func TestTheNameOfTheCookieHasThePortOfThePage(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	for host, name := range map[string]string{"127.0.0.1:8443": "otkit_console_8443", "[::1]:5001": "otkit_console_5001", "127.0.0.1": "otkit_console", "[::1]": "otkit_console", "127.0.0.1:": "otkit_console"} {
+		r := p.request(t.Context(), nobody, http.MethodPost, consolePath, map[string]any{"username": "viewer", "password": password})
+		r.Host = host
+		a := p.do(r)
+		require.Equal(t, 200, a.status, "%s", a.body)
+		require.Equal(t, name, (&http.Response{Header: a.header}).Cookies()[0].Name, host)
+	}
+}
+
 func TestTabsRenewSimultaneously(t *testing.T) {
 	t.Parallel()
 	p := start(t)
@@ -139,7 +184,7 @@ func TestTheCookieOpensNothingElse(t *testing.T) {
 	cookie, s := p.signIn("admin", password)
 	for path, method := range map[string]string{"/api/v1/drivers": http.MethodGet, "/api/v1/auth/sessions": http.MethodGet, "/api/v1/auth/logout": http.MethodPost} {
 		r := p.request(t.Context(), nobody, method, path, nil)
-		r.AddCookie(&http.Cookie{Name: "otkit_console", Value: cookie})
+		r.AddCookie(p.cookie(cookie))
 		requireProblem(t, p.do(r), 401, "UNAUTHORIZED")
 		requireProblem(t, p.with(cookie, method, path), 401, "UNAUTHORIZED")
 	}
@@ -172,7 +217,7 @@ func TestPagesOfOtherOriginsDoNotReachBrowserSessions(t *testing.T) {
 					if site != "" {
 						r.Header.Set("Sec-Fetch-Site", site)
 					}
-					r.AddCookie(&http.Cookie{Name: "otkit_console", Value: cookie})
+					r.AddCookie(p.cookie(cookie))
 					requireProblem(t, p.do(r), 403, "FORBIDDEN")
 				}
 			}

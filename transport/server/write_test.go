@@ -1,11 +1,13 @@
 package server_test
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -306,4 +308,70 @@ func TestAFullQueueAndALogThatFails(t *testing.T) {
 	require.Len(t, body["traceId"], 32)
 	require.NotContains(t, string(a.body), "disk")
 	log.broken.Store(false)
+}
+
+// held queues a write that its device holds until release is called.
+func (p *platform) held() (id string, release func()) {
+	p.t.Helper()
+	hold := make(chan struct{})
+	p.line.change(func() { p.line.hold = hold })
+	id = p.write("level", map[string]any{"value": "43"})
+	<-p.line.writing
+	return id, sync.OnceFunc(func() { close(hold) })
+}
+
+// awaited asks for the outcome of a write, and returns where the state that is answered comes.
+func (p *platform) awaited(id string) <-chan any {
+	p.t.Helper()
+	state := make(chan any, 1)
+	r := p.request(p.t.Context(), accounts.Viewer, http.MethodGet, "/api/v1/tags/writes/"+id+"?wait=30", nil)
+	go func() {
+		var w struct{ State string }
+		if a, err := p.client.Do(r); err == nil {
+			_ = json.NewDecoder(a.Body).Decode(&w)
+			_ = a.Body.Close()
+		}
+		state <- w.State
+	}()
+	return state
+}
+
+// patiently lets a device hold a write for as long as a test takes.
+func patiently(o *engine.Options) { o.Tags.Drivers[0].Options.Timeout = patience }
+
+func TestACallerWaitsForSoManyOutcomes(t *testing.T) {
+	t.Parallel()
+	p := start(t, patiently)
+	id, release := p.held()
+	defer release()
+	states := make(chan any)
+	const calls = 101
+	for range calls {
+		go func(one <-chan any) { states <- <-one }(p.awaited(id))
+	}
+	require.Equal(t, "Queued", <-states, "one more than may wait is answered while the others wait")
+	release()
+	for range calls - 1 {
+		require.Equal(t, "Written", <-states)
+	}
+	require.Equal(t, "Written", <-p.awaited(id), "who no longer waits leaves room")
+}
+
+func TestAStopWaitsForNoOutcome(t *testing.T) {
+	t.Parallel()
+	p := start(t, patiently)
+	id, release := p.held()
+	defer release()
+	begun := time.Now()
+	state := p.awaited(id)
+	require.Equal(t, 200, p.call(accounts.Viewer, http.MethodGet, "/api/v1/tags/writes/"+id+"?wait=1", nil).status) // a second later
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		p.halt()
+	}()
+	require.Equal(t, "Queued", <-state)
+	require.Less(t, time.Since(begun), 25*time.Second, "it was to wait for 30 s")
+	release()
+	<-closed
 }

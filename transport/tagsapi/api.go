@@ -43,6 +43,7 @@ type handlers struct {
 	caller  func(ctx context.Context) string
 	live    func(ctx context.Context) (context.Context, context.CancelFunc)
 	now     func() time.Time
+	waits   *waits
 
 	aggregates, exports lane // an export may last for hours
 }
@@ -64,9 +65,12 @@ func New(engine *tags.Engine, o Options) (*API, error) {
 	if o.Body == nil {
 		o.Body = restapi.Unchanged
 	}
-	return &API{handlers: &handlers{engine: engine, history: o.History, caller: o.Caller, live: o.Live, now: o.Now,
+	return &API{handlers: &handlers{engine: engine, history: o.History, caller: o.Caller, live: o.Live, now: o.Now, waits: newWaits(),
 		aggregates: newLane(), exports: newLane()}, body: o.Body}, nil
 }
+
+// EndStreams ends the waiting for outcomes of writes, and later ones immediately. Call it when the server stops.
+func (a *API) EndStreams() { a.handlers.waits.end() }
 
 // Mount registers the routes.
 func (a *API) Mount(r chi.Router) {

@@ -93,14 +93,6 @@ func waiting(seconds int) (time.Duration, error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-func (t *handlers) await(ctx context.Context, id string, limit time.Duration) (tags.Write, error) {
-	live, end := t.live(ctx) // a stop of the engine waits for no outcome
-	defer end()
-	live, cancel := context.WithTimeout(live, limit)
-	defer cancel()
-	return t.engine.AwaitWrite(live, id)
-}
-
 // WriteTags implements POST /api/v1/tags:batchWrite.
 func (t *handlers) WriteTags(ctx context.Context, r gen.WriteTagsRequestObject) (gen.WriteTagsResponseObject, error) {
 	if r.Body == nil || r.Body.Writes == nil {

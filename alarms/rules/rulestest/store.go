@@ -54,13 +54,21 @@ func testRules(t *testing.T, s rules.Store, _ func() rules.Store) {
 	require.Empty(t, list)
 	_, err = s.Rule(ctx, "a")
 	require.ErrorIs(t, err, rules.ErrNotFound)
-	require.ErrorIs(t, s.RemoveRule(ctx, "a"), rules.ErrNotFound)
+	require.ErrorIs(t, s.RemoveRule(ctx, "a", nil), rules.ErrNotFound)
 	require.ErrorIs(t, s.UpdateRule(ctx, "a", func(*rules.Rule) error { return nil }), rules.ErrNotFound)
 	for _, id := range []string{"b", "a", "c", "B"} {
 		require.NoError(t, s.AddRule(ctx, rule(id)))
 	}
 	require.ErrorIs(t, s.AddRule(ctx, rule("a")), rules.ErrExists)
-	require.NoError(t, s.RemoveRule(ctx, "c"))
+	changed := errors.New("changed")
+	require.ErrorIs(t, s.RemoveRule(ctx, "c", func(r rules.Rule) error {
+		require.Equal(t, rule("c"), r)
+		return changed
+	}), changed)
+	require.ErrorIs(t, s.RemoveRule(ctx, "z", func(rules.Rule) error { return changed }), rules.ErrNotFound)
+	_, err = s.Rule(ctx, "c")
+	require.NoError(t, err, "it is not removed")
+	require.NoError(t, s.RemoveRule(ctx, "c", func(rules.Rule) error { return nil }))
 	list, err = s.Rules(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []rules.Rule{rule("B"), rule("a"), rule("b")}, list, "by ID, in the order of its bytes")
@@ -108,7 +116,7 @@ func testRulePages(t *testing.T, s rules.Store, _ func() rules.Store) {
 	page(rules.Query{Tag: "PUMP.speed", Limit: 5}, 0)
 	require.NoError(t, s.UpdateRule(ctx, "b", func(r *rules.Rule) error { r.Tag = "other"; return nil }))
 	page(rules.Query{Tag: "pump.speed", Limit: 5}, 1, "d")
-	require.NoError(t, s.RemoveRule(ctx, "a"))
+	require.NoError(t, s.RemoveRule(ctx, "a", nil))
 	page(rules.Query{Limit: 10}, 4, "B", "b", "c", "d")
 	list, _, err := pager.RulePage(ctx, rules.Query{Limit: 1})
 	require.NoError(t, err)
@@ -166,11 +174,11 @@ func testRuleVersion(t *testing.T, s rules.Store, _ func() rules.Store) {
 	fresh("after an update")
 	require.NoError(t, s.UpdateRule(ctx, "a", func(*rules.Rule) error { return nil }))
 	fresh("after an update that leaves the rule as it was")
-	require.NoError(t, s.RemoveRule(ctx, "a"))
+	require.NoError(t, s.RemoveRule(ctx, "a", nil))
 	fresh("after removing")
 	last, err := versioner.RulesVersion(ctx)
 	require.NoError(t, err)
-	require.ErrorIs(t, s.RemoveRule(ctx, "a"), rules.ErrNotFound)
+	require.ErrorIs(t, s.RemoveRule(ctx, "a", nil), rules.ErrNotFound)
 	if states, ok := s.(rules.StateStore); ok {
 		require.NoError(t, states.PutRuleStates(ctx, []rules.State{{RuleID: "a", Phase: rules.PhaseNormal}}))
 	}
@@ -213,7 +221,7 @@ func testRuleStates(t *testing.T, s rules.Store, _ func() rules.Store) {
 	unknown := rules.State{RuleID: "unknown", Phase: rules.PhaseOffDelay, Since: noon}
 	require.NoError(t, kept.PutRuleStates(ctx, append([]rules.State{unknown}, states...)))
 	requireStates(t, kept, states)
-	require.NoError(t, s.RemoveRule(ctx, states[0].RuleID))
+	require.NoError(t, s.RemoveRule(ctx, states[0].RuleID, nil))
 	requireStates(t, kept, states[1:])
 	require.NoError(t, s.AddRule(ctx, rule(states[0].RuleID)))
 	requireStates(t, kept, states[1:])

@@ -40,7 +40,7 @@ func (u Command) Run(ctx context.Context, args []string) error {
 		`usage: PROGRAM users add [-data DIR] [-config FILE] -role ROLES NAME   (password on standard input)
        PROGRAM users passwd [-data DIR] [-config FILE] NAME   (password on standard input)
        PROGRAM users list [-data DIR] [-config FILE]
-       PROGRAM users remove [-data DIR] [-config FILE] NAME
+       PROGRAM users remove [-data DIR] [-config FILE] [-force] NAME
 `)
 	if len(args) == 0 {
 		fmt.Fprint(u.ErrOut, usage)
@@ -51,6 +51,7 @@ func (u Command) Run(ctx context.Context, args []string) error {
 	f.SetOutput(u.ErrOut)
 	u.Flags(f)
 	role := f.String("role", "", "`ROLE` of the new account: "+u.roles())
+	force := f.Bool("force", false, "remove the last Admin that may log in, too")
 	f.Usage = func() {
 		fmt.Fprint(u.ErrOut, usage)
 		f.PrintDefaults()
@@ -77,6 +78,9 @@ func (u Command) Run(ctx context.Context, args []string) error {
 	service, err := accounts.New(store, store, accounts.Options{})
 	if err != nil {
 		return err
+	}
+	if verb == "remove" {
+		return remove(ctx, service, f.Arg(0), *force)
 	}
 	return u.manage(ctx, service, verb, *role, f.Arg(0))
 }
@@ -120,11 +124,8 @@ func (u Command) spelled(role string) string {
 }
 
 func (u Command) manage(ctx context.Context, service *accounts.Service, verb, role, name string) error {
-	switch verb {
-	case "list":
+	if verb == "list" {
 		return u.list(ctx, service)
-	case "remove":
-		return service.Remove(ctx, name)
 	}
 	password, err := u.readPassword()
 	if err != nil {
@@ -135,6 +136,18 @@ func (u Command) manage(ctx context.Context, service *accounts.Service, verb, ro
 	}
 	known, _ := accounts.ParseRole(role) // checked
 	return service.Add(ctx, name, password, known)
+}
+
+// remove removes an account, but the last Admin only if it is forced.
+func remove(ctx context.Context, service *accounts.Service, name string, force bool) error {
+	if force {
+		return service.Remove(ctx, name)
+	}
+	err := service.Delete(ctx, name, nil)
+	if errors.Is(err, accounts.ErrLastAdmin) {
+		return fmt.Errorf("%s is the last enabled Admin, without whom nobody could manage accounts: add another one first, or use -force", name)
+	}
+	return err
 }
 
 func (u Command) list(ctx context.Context, service *accounts.Service) error {

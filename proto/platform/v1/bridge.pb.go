@@ -1324,7 +1324,11 @@ func (x *EnginePing) GetTime() *timestamppb.Timestamp {
 type BridgePong struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Time          *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
-	Buffered      uint64                 `protobuf:"varint,2,opt,name=buffered,proto3" json:"buffered,omitempty"` // entries that wait for their acknowledgement
+	Buffered      uint64                 `protobuf:"varint,2,opt,name=buffered,proto3" json:"buffered,omitempty"`                                 // entries that wait for their acknowledgement
+	Bytes         int64                  `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`                                       // that the buffer has
+	MaxBytes      int64                  `protobuf:"varint,4,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`                 // the limit of bytes; 0 for none
+	Dropped       uint64                 `protobuf:"varint,5,opt,name=dropped,proto3" json:"dropped,omitempty"`                                   // entries that the buffer has lost, by its size or their age
+	OldestSeconds float64                `protobuf:"fixed64,6,opt,name=oldest_seconds,json=oldestSeconds,proto3" json:"oldest_seconds,omitempty"` // age of the oldest entry that waits; 0 for none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1369,6 +1373,34 @@ func (x *BridgePong) GetTime() *timestamppb.Timestamp {
 func (x *BridgePong) GetBuffered() uint64 {
 	if x != nil {
 		return x.Buffered
+	}
+	return 0
+}
+
+func (x *BridgePong) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *BridgePong) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *BridgePong) GetDropped() uint64 {
+	if x != nil {
+		return x.Dropped
+	}
+	return 0
+}
+
+func (x *BridgePong) GetOldestSeconds() float64 {
+	if x != nil {
+		return x.OldestSeconds
 	}
 	return 0
 }
@@ -1675,11 +1707,15 @@ const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\x05error\x18\x03 \x01(\tR\x05error\"<\n" +
 	"\n" +
 	"EnginePing\x12.\n" +
-	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"X\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\xcc\x01\n" +
 	"\n" +
 	"BridgePong\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1a\n" +
-	"\bbuffered\x18\x02 \x01(\x04R\bbuffered\"\x10\n" +
+	"\bbuffered\x18\x02 \x01(\x04R\bbuffered\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x12\x1b\n" +
+	"\tmax_bytes\x18\x04 \x01(\x03R\bmaxBytes\x12\x18\n" +
+	"\adropped\x18\x05 \x01(\x04R\adropped\x12%\n" +
+	"\x0eoldest_seconds\x18\x06 \x01(\x01R\roldestSeconds\"\x10\n" +
 	"\x0eBridgeReleased\"\x1e\n" +
 	"\fEngineBrowse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\"u\n" +

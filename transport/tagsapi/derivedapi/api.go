@@ -84,18 +84,16 @@ func (a *API) Mount(r chi.Router) {
 
 // ifMatch returns the condition that the header If-Match of a request states.
 func ifMatch(r *http.Request) derived.Precondition {
-	holds := restapi.IfMatch(r.Header.Values("If-Match"))
+	holds := restapi.Precondition(r.Header.Values("If-Match"), derived.ErrChanged)
 	if holds == nil {
 		return nil
 	}
 	return func(revision int64) error {
-		if err := restapi.Unquoted(r.Header.Values("If-Match")); err != nil {
-			return err
+		err := holds(restapi.ETag(revision))
+		if err == nil && revision == 0 {
+			err = derived.ErrChanged
 		}
-		if revision == 0 || !holds(restapi.ETag(revision)) {
-			return derived.ErrChanged
-		}
-		return nil
+		return err
 	}
 }
 

@@ -141,19 +141,11 @@ func (a *API) create(w http.ResponseWriter, r *http.Request) error {
 
 // match returns the condition of a request on the revision.
 func match(r *http.Request) func(int64) error {
-	holds := restapi.IfMatch(r.Header.Values("If-Match"))
+	holds := restapi.Precondition(r.Header.Values("If-Match"), drivers.ErrChanged)
 	if holds == nil {
 		return nil
 	}
-	return func(revision int64) error {
-		if err := restapi.Unquoted(r.Header.Values("If-Match")); err != nil {
-			return err
-		}
-		if !holds(restapi.ETag(revision)) {
-			return drivers.ErrChanged
-		}
-		return nil
-	}
+	return func(revision int64) error { return holds(restapi.ETag(revision)) }
 }
 
 func (a *API) replace(w http.ResponseWriter, r *http.Request) error {

@@ -2,8 +2,6 @@ package tagconfigapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -33,18 +31,9 @@ func tagID(r *http.Request) (string, error) {
 	return plain, nil
 }
 
-// etag returns the entity tag of an item, which is that of what it says.
-func etag(c tagconfig.Config) (body []byte, tag string, err error) {
-	if body, err = json.Marshal(c); err != nil {
-		return nil, "", err
-	}
-	sum := sha256.Sum256(body)
-	return body, `"` + hex.EncodeToString(sum[:16]) + `"`, nil
-}
-
 // answerItem answers with an item and warnings about it, which the entity tag does not count.
 func answerItem(w http.ResponseWriter, r *http.Request, status int, c tagconfig.Config, found warnings) {
-	body, tag, err := etag(c)
+	body, tag, err := restapi.ContentETag(c)
 	if err == nil && found.Count > 0 {
 		var more []byte
 		more, err = json.Marshal(found)
@@ -117,14 +106,11 @@ func (a *API) putItem(w http.ResponseWriter, r *http.Request) {
 
 // matches returns the check of the header If-Match; nil if there is none.
 func (a *API) matches(r *http.Request, id string) func(func(string) (tagconfig.Config, bool)) error {
-	matches := restapi.IfMatch(r.Header.Values("If-Match"))
+	matches := restapi.Precondition(r.Header.Values("If-Match"), errChanged)
 	if matches == nil {
 		return nil
 	}
 	return func(get func(string) (tagconfig.Config, bool)) error {
-		if err := restapi.Unquoted(r.Header.Values("If-Match")); err != nil {
-			return err
-		}
 		c, ok := get(id)
 		if !ok { // what a driver knows of its tag has an entity tag, too
 			var err error
@@ -132,11 +118,11 @@ func (a *API) matches(r *http.Request, id string) func(func(string) (tagconfig.C
 				return errChanged
 			}
 		}
-		_, tag, err := etag(c)
-		if err == nil && !matches(tag) {
-			err = errChanged
+		_, tag, err := restapi.ContentETag(c)
+		if err != nil {
+			return err
 		}
-		return err
+		return matches(tag)
 	}
 }
 

@@ -134,6 +134,7 @@ type Tags struct {
 	config   *tagconfig.Store
 	binder   *tagconfig.Binder
 	configs  *tagconfigapi.API
+	api      *tagsapi.API
 	drivers  *drivers.Service
 	mirror   *mirror.Mirror // nil without a cluster
 	unheed   func()         // ends the subscription to changes of drivers; nil without a cluster
@@ -199,6 +200,10 @@ func (t *Tags) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	t.api, err = tagsapi.New(t.engine, tagsapi.Options{History: o.HistoryStore, Caller: auth.NameOf, Now: o.Now})
+	if err != nil {
+		return err
+	}
 	return t.openDrivers(ctx)
 }
 
@@ -245,19 +250,20 @@ func (t *Tags) Part() server.Part {
 	maps.Copy(described, tagconfigapi.Audited(t.config))
 	maps.Copy(described, driversapi.Audited(t.drivers, t.configuredOf))
 	return server.Part{Name: "tags", Operations: Operations(), Audited: described, Routes: t.routes, GRPC: t.grpc,
-		Checks: t.checks(), Metrics: t.metrics(), Jobs: t.jobs(), Drain: t.drain}
+		Checks: t.checks(), Metrics: t.metrics(), Jobs: t.jobs(), EndStreams: t.endStreams, Drain: t.drain}
+}
+
+func (t *Tags) endStreams(context.Context) error {
+	t.api.EndStreams()
+	return nil
 }
 
 func (t *Tags) routes(r server.Router) error {
-	api, err := tagsapi.New(t.engine, tagsapi.Options{History: t.opts.HistoryStore, Caller: auth.NameOf, Now: t.opts.Now})
-	if err != nil {
-		return err
-	}
 	managed, err := driversapi.New(t.drivers, driversapi.Options{MayRemove: t.mayRemoveTags, MayChange: t.mayChangeTags, RemoveTags: t.removeTags})
 	if err != nil {
 		return err
 	}
-	api.Mount(r)
+	t.api.Mount(r)
 	t.configs.Mount(r)
 	managed.Mount(r)
 	return nil

@@ -204,9 +204,6 @@ type UserUpdate struct {
 	Roles []Role `json:"roles,omitempty,omitzero"`
 }
 
-// ConsoleCookie defines model for ConsoleCookie.
-type ConsoleCookie = string
-
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
@@ -249,24 +246,6 @@ type DeleteUserParams struct {
 type ReplaceUserParams struct {
 	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
 	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
-}
-
-// EndConsoleSessionParams defines parameters for EndConsoleSession.
-type EndConsoleSessionParams struct {
-	// OtkitConsole Secret of a session that a browser opened.
-	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
-}
-
-// OpenConsoleSessionParams defines parameters for OpenConsoleSession.
-type OpenConsoleSessionParams struct {
-	// OtkitConsole Secret of a session that a browser opened.
-	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
-}
-
-// RenewConsoleSessionParams defines parameters for RenewConsoleSession.
-type RenewConsoleSessionParams struct {
-	// OtkitConsole Secret of a session that a browser opened.
-	OtkitConsole ConsoleCookie `form:"otkit_console,omitempty" json:"otkit_console,omitempty,omitzero"`
 }
 
 // LoginJSONRequestBody defines body for Login for application/json ContentType.
@@ -327,13 +306,13 @@ type ServerInterface interface {
 	ReplaceUser(w http.ResponseWriter, r *http.Request, username string, params ReplaceUserParams)
 	// EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
 	// (DELETE /console/session)
-	EndConsoleSession(w http.ResponseWriter, r *http.Request, params EndConsoleSessionParams)
+	EndConsoleSession(w http.ResponseWriter, r *http.Request)
 	// OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
 	// (POST /console/session)
-	OpenConsoleSession(w http.ResponseWriter, r *http.Request, params OpenConsoleSessionParams)
+	OpenConsoleSession(w http.ResponseWriter, r *http.Request)
 	// RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
 	// (PUT /console/session)
-	RenewConsoleSession(w http.ResponseWriter, r *http.Request, params RenewConsoleSessionParams)
+	RenewConsoleSession(w http.ResponseWriter, r *http.Request)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -414,19 +393,19 @@ func (_ Unimplemented) ReplaceUser(w http.ResponseWriter, r *http.Request, usern
 
 // EndConsoleSession End the session of the cookie with all its tokens, and remove the cookie
 // (DELETE /console/session)
-func (_ Unimplemented) EndConsoleSession(w http.ResponseWriter, r *http.Request, params EndConsoleSessionParams) {
+func (_ Unimplemented) EndConsoleSession(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
 // OpenConsoleSession Sign a browser in; its session is in a cookie that only this path takes
 // (POST /console/session)
-func (_ Unimplemented) OpenConsoleSession(w http.ResponseWriter, r *http.Request, params OpenConsoleSessionParams) {
+func (_ Unimplemented) OpenConsoleSession(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
 // RenewConsoleSession Exchange the cookie for a new access token; the cookie remains, so that tabs may do so simultaneously
 // (PUT /console/session)
-func (_ Unimplemented) RenewConsoleSession(w http.ResponseWriter, r *http.Request, params RenewConsoleSessionParams) {
+func (_ Unimplemented) RenewConsoleSession(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -815,29 +794,8 @@ func (siw *ServerInterfaceWrapper) ReplaceUser(w http.ResponseWriter, r *http.Re
 // EndConsoleSession operation middleware
 func (siw *ServerInterfaceWrapper) EndConsoleSession(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params EndConsoleSessionParams
-
-	{
-		var cookie *http.Cookie
-
-		if cookie, err = r.Cookie("otkit_console"); err == nil {
-			var value ConsoleCookie
-			err = runtime.BindStyledParameterWithOptions("simple", "otkit_console", cookie.Value, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationCookie, Explode: true, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "otkit_console", Err: err})
-				return
-			}
-			params.OtkitConsole = value
-
-		}
-	}
-
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.EndConsoleSession(w, r, params)
+		siw.Handler.EndConsoleSession(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -850,29 +808,8 @@ func (siw *ServerInterfaceWrapper) EndConsoleSession(w http.ResponseWriter, r *h
 // OpenConsoleSession operation middleware
 func (siw *ServerInterfaceWrapper) OpenConsoleSession(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params OpenConsoleSessionParams
-
-	{
-		var cookie *http.Cookie
-
-		if cookie, err = r.Cookie("otkit_console"); err == nil {
-			var value ConsoleCookie
-			err = runtime.BindStyledParameterWithOptions("simple", "otkit_console", cookie.Value, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationCookie, Explode: true, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "otkit_console", Err: err})
-				return
-			}
-			params.OtkitConsole = value
-
-		}
-	}
-
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.OpenConsoleSession(w, r, params)
+		siw.Handler.OpenConsoleSession(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -885,29 +822,8 @@ func (siw *ServerInterfaceWrapper) OpenConsoleSession(w http.ResponseWriter, r *
 // RenewConsoleSession operation middleware
 func (siw *ServerInterfaceWrapper) RenewConsoleSession(w http.ResponseWriter, r *http.Request) {
 
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params RenewConsoleSessionParams
-
-	{
-		var cookie *http.Cookie
-
-		if cookie, err = r.Cookie("otkit_console"); err == nil {
-			var value ConsoleCookie
-			err = runtime.BindStyledParameterWithOptions("simple", "otkit_console", cookie.Value, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationCookie, Explode: true, Required: false, Type: "string", Format: ""})
-			if err != nil {
-				siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "otkit_console", Err: err})
-				return
-			}
-			params.OtkitConsole = value
-
-		}
-	}
-
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.RenewConsoleSession(w, r, params)
+		siw.Handler.RenewConsoleSession(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1300,7 +1216,6 @@ func (response ReplaceUser200JSONResponse) VisitReplaceUserResponse(w http.Respo
 }
 
 type EndConsoleSessionRequestObject struct {
-	Params EndConsoleSessionParams
 }
 
 type EndConsoleSessionResponseObject interface {
@@ -1322,8 +1237,7 @@ func (response EndConsoleSession204Response) VisitEndConsoleSessionResponse(w ht
 }
 
 type OpenConsoleSessionRequestObject struct {
-	Params OpenConsoleSessionParams
-	Body   *OpenConsoleSessionJSONRequestBody
+	Body *OpenConsoleSessionJSONRequestBody
 }
 
 type OpenConsoleSessionResponseObject interface {
@@ -1353,7 +1267,6 @@ func (response OpenConsoleSession200JSONResponse) VisitOpenConsoleSessionRespons
 }
 
 type RenewConsoleSessionRequestObject struct {
-	Params RenewConsoleSessionParams
 }
 
 type RenewConsoleSessionResponseObject interface {
@@ -1802,10 +1715,8 @@ func (sh *strictHandler) ReplaceUser(w http.ResponseWriter, r *http.Request, use
 }
 
 // EndConsoleSession operation middleware
-func (sh *strictHandler) EndConsoleSession(w http.ResponseWriter, r *http.Request, params EndConsoleSessionParams) {
+func (sh *strictHandler) EndConsoleSession(w http.ResponseWriter, r *http.Request) {
 	var request EndConsoleSessionRequestObject
-
-	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.EndConsoleSession(ctx, request.(EndConsoleSessionRequestObject))
@@ -1828,10 +1739,8 @@ func (sh *strictHandler) EndConsoleSession(w http.ResponseWriter, r *http.Reques
 }
 
 // OpenConsoleSession operation middleware
-func (sh *strictHandler) OpenConsoleSession(w http.ResponseWriter, r *http.Request, params OpenConsoleSessionParams) {
+func (sh *strictHandler) OpenConsoleSession(w http.ResponseWriter, r *http.Request) {
 	var request OpenConsoleSessionRequestObject
-
-	request.Params = params
 
 	var body OpenConsoleSessionJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
@@ -1861,10 +1770,8 @@ func (sh *strictHandler) OpenConsoleSession(w http.ResponseWriter, r *http.Reque
 }
 
 // RenewConsoleSession operation middleware
-func (sh *strictHandler) RenewConsoleSession(w http.ResponseWriter, r *http.Request, params RenewConsoleSessionParams) {
+func (sh *strictHandler) RenewConsoleSession(w http.ResponseWriter, r *http.Request) {
 	var request RenewConsoleSessionRequestObject
-
-	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.RenewConsoleSession(ctx, request.(RenewConsoleSessionRequestObject))

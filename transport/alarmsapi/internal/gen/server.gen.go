@@ -483,6 +483,9 @@ type AlarmSource = string
 // AlarmText defines model for AlarmText.
 type AlarmText = string
 
+// IfMatch defines model for IfMatch.
+type IfMatch = string
+
 // Page defines model for Page.
 type Page = int
 
@@ -512,6 +515,18 @@ type ListAlarmRulesParams struct {
 	TagName  string       `form:"tagName,omitempty" json:"tagName,omitempty,omitzero"`
 	Page     *Page        `form:"page,omitempty" json:"page,omitempty"`
 	PageSize *PageSize500 `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+}
+
+// RemoveAlarmRuleParams defines parameters for RemoveAlarmRule.
+type RemoveAlarmRuleParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
+}
+
+// ReplaceAlarmRuleParams defines parameters for ReplaceAlarmRule.
+type ReplaceAlarmRuleParams struct {
+	// IfMatch The ETag that the document must still have, a list of which one has to fit, or * for any.
+	IfMatch IfMatch `json:"If-Match,omitempty,omitzero"`
 }
 
 // ListAlarmsParams defines parameters for ListAlarms.
@@ -658,13 +673,13 @@ type ServerInterface interface {
 	AddAlarmRule(w http.ResponseWriter, r *http.Request)
 	// RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 	// (DELETE /api/v1/alarm-rules/{id})
-	RemoveAlarmRule(w http.ResponseWriter, r *http.Request, id string)
+	RemoveAlarmRule(w http.ResponseWriter, r *http.Request, id string, params RemoveAlarmRuleParams)
 	// GetAlarmRule Read an alarm rule
 	// (GET /api/v1/alarm-rules/{id})
 	GetAlarmRule(w http.ResponseWriter, r *http.Request, id string)
 	// ReplaceAlarmRule Replace an alarm rule
 	// (PUT /api/v1/alarm-rules/{id})
-	ReplaceAlarmRule(w http.ResponseWriter, r *http.Request, id string)
+	ReplaceAlarmRule(w http.ResponseWriter, r *http.Request, id string, params ReplaceAlarmRuleParams)
 	// ListAlarms List active alarms, or those in another state, newest first
 	// (GET /api/v1/alarms)
 	ListAlarms(w http.ResponseWriter, r *http.Request, params ListAlarmsParams)
@@ -778,7 +793,7 @@ func (_ Unimplemented) AddAlarmRule(w http.ResponseWriter, r *http.Request) {
 
 // RemoveAlarmRule Remove an alarm rule and end its alarm, a latched one too
 // (DELETE /api/v1/alarm-rules/{id})
-func (_ Unimplemented) RemoveAlarmRule(w http.ResponseWriter, r *http.Request, id string) {
+func (_ Unimplemented) RemoveAlarmRule(w http.ResponseWriter, r *http.Request, id string, params RemoveAlarmRuleParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -790,7 +805,7 @@ func (_ Unimplemented) GetAlarmRule(w http.ResponseWriter, r *http.Request, id s
 
 // ReplaceAlarmRule Replace an alarm rule
 // (PUT /api/v1/alarm-rules/{id})
-func (_ Unimplemented) ReplaceAlarmRule(w http.ResponseWriter, r *http.Request, id string) {
+func (_ Unimplemented) ReplaceAlarmRule(w http.ResponseWriter, r *http.Request, id string, params ReplaceAlarmRuleParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1176,8 +1191,32 @@ func (siw *ServerInterfaceWrapper) RemoveAlarmRule(w http.ResponseWriter, r *htt
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RemoveAlarmRuleParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = IfMatch
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.RemoveAlarmRule(w, r, id)
+		siw.Handler.RemoveAlarmRule(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -1228,8 +1267,32 @@ func (siw *ServerInterfaceWrapper) ReplaceAlarmRule(w http.ResponseWriter, r *ht
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ReplaceAlarmRuleParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = IfMatch
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ReplaceAlarmRule(w, r, id)
+		siw.Handler.ReplaceAlarmRule(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2286,6 +2349,7 @@ type AddAlarmRuleResponseObject interface {
 }
 
 type AddAlarmRule201ResponseHeaders struct {
+	ETag     string
 	Location string
 }
 
@@ -2301,6 +2365,7 @@ func (response AddAlarmRule201JSONResponse) VisitAddAlarmRuleResponse(w http.Res
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
 	w.WriteHeader(201)
 	_, err := buf.WriteTo(w)
@@ -2308,7 +2373,8 @@ func (response AddAlarmRule201JSONResponse) VisitAddAlarmRuleResponse(w http.Res
 }
 
 type RemoveAlarmRuleRequestObject struct {
-	ID string `json:"id"`
+	ID     string `json:"id"`
+	Params RemoveAlarmRuleParams
 }
 
 type RemoveAlarmRuleResponseObject interface {
@@ -2331,38 +2397,55 @@ type GetAlarmRuleResponseObject interface {
 	VisitGetAlarmRuleResponse(w http.ResponseWriter) error
 }
 
-type GetAlarmRule200JSONResponse AlarmRule
+type GetAlarmRule200ResponseHeaders struct {
+	ETag string
+}
+
+type GetAlarmRule200JSONResponse struct {
+	Body    AlarmRule
+	Headers GetAlarmRule200ResponseHeaders
+}
 
 func (response GetAlarmRule200JSONResponse) VisitGetAlarmRuleResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
 }
 
 type ReplaceAlarmRuleRequestObject struct {
-	ID   string `json:"id"`
-	Body *ReplaceAlarmRuleJSONRequestBody
+	ID     string `json:"id"`
+	Params ReplaceAlarmRuleParams
+	Body   *ReplaceAlarmRuleJSONRequestBody
 }
 
 type ReplaceAlarmRuleResponseObject interface {
 	VisitReplaceAlarmRuleResponse(w http.ResponseWriter) error
 }
 
-type ReplaceAlarmRule200JSONResponse AlarmRule
+type ReplaceAlarmRule200ResponseHeaders struct {
+	ETag string
+}
+
+type ReplaceAlarmRule200JSONResponse struct {
+	Body    AlarmRule
+	Headers ReplaceAlarmRule200ResponseHeaders
+}
 
 func (response ReplaceAlarmRule200JSONResponse) VisitReplaceAlarmRuleResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
@@ -3147,10 +3230,11 @@ func (sh *strictHandler) AddAlarmRule(w http.ResponseWriter, r *http.Request) {
 }
 
 // RemoveAlarmRule operation middleware
-func (sh *strictHandler) RemoveAlarmRule(w http.ResponseWriter, r *http.Request, id string) {
+func (sh *strictHandler) RemoveAlarmRule(w http.ResponseWriter, r *http.Request, id string, params RemoveAlarmRuleParams) {
 	var request RemoveAlarmRuleRequestObject
 
 	request.ID = id
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.RemoveAlarmRule(ctx, request.(RemoveAlarmRuleRequestObject))
@@ -3199,10 +3283,11 @@ func (sh *strictHandler) GetAlarmRule(w http.ResponseWriter, r *http.Request, id
 }
 
 // ReplaceAlarmRule operation middleware
-func (sh *strictHandler) ReplaceAlarmRule(w http.ResponseWriter, r *http.Request, id string) {
+func (sh *strictHandler) ReplaceAlarmRule(w http.ResponseWriter, r *http.Request, id string, params ReplaceAlarmRuleParams) {
 	var request ReplaceAlarmRuleRequestObject
 
 	request.ID = id
+	request.Params = params
 
 	var body ReplaceAlarmRuleJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {

@@ -25,6 +25,7 @@ test("an admin binds a bridge by its address, sees its tags live, and unbinds it
   const row = page.getByRole("row", { name: new RegExp(`^${id}`) });
   await row.getByText("Online").waitFor();
   await row.getByRole("link", { name: bridge }).waitFor();
+  await row.getByRole("cell", { name: / of [\d.,]+ MiB/ }).waitFor(); // it says every 10 s what waits
   await findings(page, "bridges");
 
   await view(page, "#/tags");

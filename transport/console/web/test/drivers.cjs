@@ -1,5 +1,5 @@
 // Adds a Modbus driver in the console of an engine: node drivers.cjs CHROMIUM URL USER PASSWORD PORT
-const { test, assert, open, signIn, view, findings } = require("./browser.cjs");
+const { test, assert, base, user, password, open, signIn, view, findings } = require("./browser.cjs");
 
 const [port] = process.argv.slice(6);
 
@@ -74,5 +74,26 @@ test("an admin looks at what a device has and makes tags of it", async () => {
   await page.locator("button.expand", { hasText: /^sim$/ }).click();
   await page.getByText("From the settings file, where it is changed.").waitFor();
   assert.equal(await page.getByRole("button", { name: "Change", exact: true }).count(), 0);
+  await done();
+});
+
+test("the settings of a driver are in Korean for who reads Korean", async () => {
+  const { context, done } = await open({ locale: "ko-KR" });
+  const page = await context.newPage();
+  await page.goto(base + "/");
+  await page.getByLabel("사용자 이름").fill(user);
+  await page.getByLabel("비밀번호").fill(password);
+  await page.getByRole("button", { name: "로그인" }).click();
+  await page.getByText("조치 필요").waitFor();
+  await view(page, "#/drivers");
+  await page.getByRole("button", { name: "드라이버 추가" }).click();
+  const dialog = page.getByRole("dialog");
+  const unit = dialog.getByLabel("유닛 번호 SlaveId"); // with the name that files and the API have
+  await unit.waitFor();
+  assert.match(await unit.evaluate((e) => document.getElementById(e.getAttribute("aria-describedby")).textContent), /유닛 0은/);
+  await dialog.getByLabel("응답 제한 시간 (밀리초) TimeoutMs").waitFor();
+  const english = await dialog.locator("fieldset small").evaluateAll((all) => all.map((e) => e.textContent).filter((s) => !/[가-힣]/.test(s)));
+  assert.deepEqual(english, []);
+  await findings(page, "driver-dialog-ko");
   await done();
 });

@@ -49,6 +49,39 @@ test("an admin adds a rule, sees its alarm, changes and removes it", async () =>
   await done();
 });
 
+test("of two people who change a rule at the same time, the second is told", async () => {
+  const { context, faults, done } = await open();
+  const [page, other] = [await context.newPage(), await context.newPage()];
+  await signIn(page);
+  await other.goto(base + "/");
+  const row = (p) => p.getByRole("row", { name: /Reactor warm/ });
+  for (const p of [page, other]) {
+    await view(p, "#/rules/Reactor warm");
+    await row(p).getByRole("button", { name: "Change Reactor warm" }).click();
+    await p.getByRole("dialog").getByLabel("Instructions").fill("Open the cooling valve.");
+  }
+  await other.getByRole("dialog").getByLabel("Instructions").fill("Close the steam valve.");
+  await other.getByRole("button", { name: "Save" }).click();
+  await other.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alert").getByText("Somebody else has changed it meanwhile. Open it again.").waitFor();
+  assert.equal(await page.getByRole("dialog").getByLabel("Instructions").inputValue(), "Open the cooling valve.", "what was typed is kept");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await row(page).getByRole("button", { name: "Change Reactor warm" }).click();
+  assert.equal(await page.getByRole("dialog").getByLabel("Instructions").inputValue(), "Close the steam valve.");
+  await page.getByRole("button", { name: "Cancel" }).click();
+
+  await row(page).getByRole("button", { name: "Remove Reactor warm" }).click();
+  await row(other).getByRole("button", { name: "Change Reactor warm" }).click();
+  await other.getByRole("dialog").getByLabel("Instructions").fill("Close both valves.");
+  await other.getByRole("button", { name: "Save" }).click();
+  await other.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByRole("dialog").getByRole("button", { name: "Remove", exact: true }).click();
+  await page.getByRole("alert").getByText("Somebody else has changed it meanwhile. Open it again.").waitFor();
+  faults.splice(0, faults.length, ...faults.filter((f) => !/status of 412/.test(f))); // a browser tells of every refusal
+  await done();
+});
+
 test("the form is usable on a phone", async () => {
   const { context, done } = await open({ viewport: { width: 375, height: 740 }, colorScheme: "dark", locale: "ko-KR" });
   const page = await context.newPage();

@@ -80,6 +80,9 @@ type BridgeBindingStatus struct {
 	BoundAt      time.Time `json:"boundAt"`
 	BridgeID     string    `json:"bridgeId"`
 
+	// Buffer What waits at a bridge, as it said last; missing until it has said so.
+	Buffer BridgeBuffer `json:"buffer,omitempty,omitzero"`
+
 	// DriverID The driver of the bridge in the engine.
 	DriverID   string `json:"driverId"`
 	DriverType string `json:"driverType"`
@@ -101,6 +104,27 @@ type BridgeBindingStatus struct {
 	LostSamples int64 `json:"lostSamples"`
 	Port        int   `json:"port"`
 	TagCount    int   `json:"tagCount"`
+}
+
+// BridgeBuffer What waits at a bridge, as it said last; missing until it has said so.
+type BridgeBuffer struct {
+	// At When the bridge said so.
+	At time.Time `json:"at"`
+
+	// Bytes Size of the offline buffer.
+	Bytes int64 `json:"bytes"`
+
+	// Dropped What the buffer has lost, beyond its limit or by its age.
+	Dropped int64 `json:"dropped"`
+
+	// MaxBytes The limit of bytes, beyond which the oldest are dropped; 0 if there is none.
+	MaxBytes int64 `json:"maxBytes"`
+
+	// OldestAt When the oldest that waits was taken up; missing if nothing waits.
+	OldestAt time.Time `json:"oldestAt,omitempty,omitzero"`
+
+	// Waiting Samples and events that are not stored here yet.
+	Waiting int64 `json:"waiting"`
 }
 
 // BridgeInfo defines model for BridgeInfo.

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { del, get, post, problemText, refused } from "../api";
 import type { components } from "../api.gen";
 import { StateMark } from "../drivers";
-import { count, natural, when } from "../format";
+import { count, decimal, natural, when } from "../format";
 import { polled } from "../poll";
 import { may } from "../session";
 import { texts, word } from "../strings";
@@ -93,6 +93,21 @@ function Link({ b }: { b: Bound }) {
   return <span class={`state${b.isLinkOpen ? "" : " off"}`}><StateMark good={b.isLinkOpen} />{text}</span>;
 }
 
+const mebibytes = (n: number) => decimal(n / (1 << 20), 1);
+
+/** What waits at a bridge for the engine, as it said last: every 10 s by its link, and by each heartbeat without one. */
+function Waiting({ b }: { b: Bound }) {
+  const w = b.buffer;
+  if (!w) return <>–</>;
+  const more = [
+    w.waiting > 0 && w.oldestAt ? t("bridges.bufferOldest", { time: when(w.oldestAt) }) : "",
+    w.maxBytes > 0 ? t("bridges.bufferUsed", { used: mebibytes(w.bytes), most: mebibytes(w.maxBytes) }) : "",
+    w.dropped > 0 ? t("bridges.bufferDropped", { n: count(w.dropped) }) : "",
+    b.isLinkOpen ? "" : t("bridges.bufferAt", { time: when(w.at) }),
+  ];
+  return <><span class="figure">{count(w.waiting)}</span><small class="why">{more.filter(Boolean).join(" · ")}</small></>;
+}
+
 function Bindings({ onUnbind }: { onUnbind: (b: Bound) => void }) {
   const list = bound.data.value;
   const sorted = list ? [...list].sort((a, b) => Number(a.isLinkOpen) - Number(b.isLinkOpen) || (natural(a.bridgeId) < natural(b.bridgeId) ? -1 : 1)) : [];
@@ -102,7 +117,7 @@ function Bindings({ onUnbind }: { onUnbind: (b: Bound) => void }) {
       <table class="plain wide" aria-labelledby="bridges-title">
         <thead>
           <tr>
-            <th>{t("bridges.bridge")}</th><th>{t("bridges.link")}</th><th>{t("bridges.driver")}</th><th class="end">{t("tags")}</th><th class="end">{t("bridges.lost")}</th>
+            <th>{t("bridges.bridge")}</th><th>{t("bridges.link")}</th><th>{t("bridges.driver")}</th><th class="end">{t("tags")}</th><th>{t("bridges.buffer")}</th><th class="end">{t("bridges.lost")}</th>
             <th>{t("bridges.heartbeat")}</th><th>{t("bridges.since")}</th><th>{t("bridges.url")}</th>{may("Admin") && <th><span class="sr">{t("bridges.unbind")}</span></th>}
           </tr>
         </thead>
@@ -113,6 +128,7 @@ function Bindings({ onUnbind }: { onUnbind: (b: Bound) => void }) {
               <td data-label={t("bridges.link")}><Link b={b} />{b.lastError && <small class="why">{b.lastError}</small>}</td>
               <td data-label={t("bridges.driver")}>{b.driverId} <span class="quiet">{b.driverType}</span></td>
               <td data-label={t("tags")} class="end figure">{count(b.tagCount)}</td>
+              <td data-label={t("bridges.buffer")}><Waiting b={b} /></td>
               <td data-label={t("bridges.lost")} class="end figure">{count(b.lostSamples)}</td>
               <td data-label={t("bridges.heartbeat")} class="figure">{when(b.lastHeartbeatAt)}</td>
               <td data-label={t("bridges.since")} class="figure">{when(b.boundAt)}</td>

@@ -5,7 +5,7 @@ import { Dialog, notify } from "../ui";
 import en from "./drivers.en.json";
 import ko from "./drivers.ko.json";
 import { of, path, type Definition, type Driver, type DriverType } from "./drivers";
-import { Settings, settingsOf, textsOf, type Texts } from "./driversettings";
+import { aboutOf, Settings, settingsOf, textsOf, type Texts } from "./driversettings";
 import { Trial, type TrialResult } from "./drivertrial";
 
 const t = texts(en, ko);
@@ -81,7 +81,7 @@ export function DriverDialog({ types, driver, etag, onClose, onDone }: { types: 
       <form ref={form} method="dialog" class="driver" autocomplete="off" onSubmit={(e) => { e.preventDefault(); void act("save"); }}>
         <label>{t("drivers.id")}<input value={d.id} required maxLength={128} readOnly={!!driver} autocapitalize="none" spellcheck={false} autocomplete="off" onInput={(e) => set({ id: e.currentTarget.value })} /></label>
         <label>{t("driver.type")}<select value={d.type} onChange={(e) => set({ type: e.currentTarget.value, settings: {} })}>{types.map((x) => <option key={x.name} value={x.name}>{x.title}</option>)}</select></label>
-        {type?.description && <p class="quiet">{type.description}</p>}
+        {type && aboutOf(type) && <p class="quiet">{aboutOf(type)}</p>}
         {type ? <Common d={d} type={type} fixed={!!driver} set={set} /> : <p class="error">{t("drivers.noType", { type: d.type })}</p>}
         {type && <Settings key={type.name} type={type} typed={d.settings} onChange={(settings) => set({ settings })} />}
         {trial && <Trial r={trial} />}

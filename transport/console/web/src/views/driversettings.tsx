@@ -1,7 +1,8 @@
-import { texts } from "../strings";
+import { language, texts, word } from "../strings";
 import en from "./drivers.en.json";
 import ko from "./drivers.ko.json";
 import type { DriverType } from "./drivers";
+import types from "./drivertypes.json";
 
 const t = texts(en, ko);
 
@@ -19,6 +20,15 @@ interface Schema {
   properties?: Record<string, Schema>;
   required?: string[];
 }
+
+/** The name and the description of a member of a type, of the type itself with no name, in other languages than English, which the types speak. */
+const translations: Record<string, Record<string, Record<string, string[]>>> = types;
+
+/** The name of a member in the language of the console, if it has one. */
+const titleOf = (type: DriverType, name: string): string | undefined => translations[language.value]?.[type.name]?.[name]?.[0];
+/** The description of a member of a type, or of the type itself with no name. */
+export const aboutOf = (type: DriverType, name = ""): string | undefined =>
+  translations[language.value]?.[type.name]?.[name]?.[1] ?? (name ? schemaOf(type).properties?.[name]?.description : type.description);
 
 /** Settings as they are typed, by the name of the member; empty for the default. */
 export type Texts = Record<string, string>;
@@ -64,16 +74,17 @@ export function settingsOf(type: DriverType, typed: Texts): Record<string, unkno
   return settings;
 }
 
-function Member({ name, s, required, text, onText }: { name: string; s: Schema; required: boolean; text: string; onText: (text: string) => void }) {
-  const unit = s["x-unit"] ? ` (${s["x-unit"]})` : "";
+function Member({ type, name, s, required, text, onText }: { type: DriverType; name: string; s: Schema; required: boolean; text: string; onText: (text: string) => void }) {
+  const unit = s["x-unit"] ? ` (${word("unit", s["x-unit"])})` : "";
+  const title = titleOf(type, name), about = aboutOf(type, name);
   const preset = s.default === undefined ? "" : t("drivers.default", { value: String(s.default) });
   const choices = s.type === "boolean" ? ["true", "false"] : s.type === "string" && s.enum ? s.enum.map(String) : undefined;
   const id = `setting-${name}`;
-  const common = { id, required, "aria-describedby": s.description ? `${id}-about` : undefined };
+  const common = { id, required, "aria-describedby": about ? `${id}-about` : undefined };
   const put = (e: { currentTarget: { value: string } }) => onText(e.currentTarget.value);
   return (
     <div class={plain(s) ? "" : "long"}>
-      <label for={id}>{name}{unit}</label>
+      <label for={id}>{title ? <span>{title}{unit} <code>{name}</code></span> : <>{name}{unit}</>}</label>
       {choices ? (
         <select {...common} value={text} onChange={put}><option value="">{preset || t("drivers.notSet")}</option>{choices.map((c) => <option key={c} value={c}>{c}</option>)}</select>
       ) : !plain(s) ? (
@@ -83,7 +94,7 @@ function Member({ name, s, required, text, onText }: { name: string; s: Schema; 
       ) : (
         <input {...common} type="number" step={s.type === "integer" ? 1 : "any"} min={s.minimum} max={s.maximum} value={text} placeholder={preset} onInput={put} />
       )}
-      {s.description && <small id={`${id}-about`}>{s.description}</small>}
+      {about && <small id={`${id}-about`}>{about}</small>}
     </div>
   );
 }
@@ -95,7 +106,7 @@ export function Settings({ type, typed, onChange }: { type: DriverType; typed: T
   return (
     <fieldset>
       <legend>{t("drivers.settings", { type: type.title })}</legend>
-      {list.map(([name, s, required]) => <Member key={name} name={name} s={s} required={required} text={typed[name] ?? ""} onText={(text) => onChange({ ...typed, [name]: text })} />)}
+      {list.map(([name, s, required]) => <Member key={name} type={type} name={name} s={s} required={required} text={typed[name] ?? ""} onText={(text) => onChange({ ...typed, [name]: text })} />)}
     </fieldset>
   );
 }

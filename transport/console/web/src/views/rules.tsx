@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { alarms, changed, stateOf } from "../alarmstore";
-import { del, get, pages, post, problemText, put, refused, type Alarm } from "../api";
+import { del, getTagged, pages, post, problemText, put, refused, type Alarm } from "../api";
 import type { components } from "../api.gen";
 import { StateMark } from "../drivers";
 import { count, decimal, natural, when } from "../format";
@@ -57,16 +57,16 @@ function State({ r, alarm }: { r: Rule; alarm?: Alarm }) {
   );
 }
 
-type Opened = { kind: "add" } | { kind: "change" | "remove"; rule: Rule };
+type Opened = { kind: "add" } | { kind: "change" | "remove"; rule: Rule; etag?: string };
 
-function ChangeDialog({ rule, onClose, onDone }: { rule?: Rule; onClose: () => void; onDone: () => void }) {
+function ChangeDialog({ rule, etag, onClose, onDone }: { rule?: Rule; etag?: string; onClose: () => void; onDone: () => void }) {
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const submit = async (q: RuleRequest) => {
     setBusy(true);
     setError(undefined);
     try {
-      const saved = rule ? await put<Rule>(of(rule.id), q) : await post<Rule>(path, q);
+      const saved = rule ? await put<Rule>(of(rule.id), q, etag) : await post<Rule>(path, q);
       notify(t(rule ? "rules.changed" : "rules.added", { name: saved.name || saved.id }));
       onDone();
     } catch (err) {
@@ -81,12 +81,12 @@ function ChangeDialog({ rule, onClose, onDone }: { rule?: Rule; onClose: () => v
   );
 }
 
-function RemoveDialog({ rule, onClose, onDone }: { rule: Rule; onClose: () => void; onDone: () => void }) {
+function RemoveDialog({ rule, etag, onClose, onDone }: { rule: Rule; etag?: string; onClose: () => void; onDone: () => void }) {
   const [error, setError] = useState<unknown>();
   const submit = async (e: Event) => {
     e.preventDefault();
     try {
-      await del(of(rule.id));
+      await del(of(rule.id), etag);
       notify(t("rules.removed", { name: rule.name || rule.id }));
       onDone();
     } catch (err) {
@@ -125,10 +125,11 @@ export default function Rules() {
   const find = (s: string) => { setDraft(s); history.replaceState(null, "", s ? href("rules", s) : href("rules")); };
   const wanted = draft.trim().toLowerCase();
   const list = (all ?? []).filter((r) => (!wanted || `${r.id}\n${r.name ?? ""}\n${r.tagName}\n${r.group ?? ""}`.toLowerCase().includes(wanted)) && (!troubled || (r.state !== "Evaluating" && r.state !== "Disabled")));
-  // What is changed is the rule as it is now.
+  // What is changed is the rule as it is now, and only if nobody else changes it meanwhile.
   const open = async (kind: "change" | "remove", id: string) => {
     try {
-      setOpened({ kind, rule: await get<Rule>(of(id)) });
+      const { value, etag } = await getTagged<Rule>(of(id));
+      setOpened({ kind, rule: value, etag });
     } catch (err) {
       notify(problemText(err), true);
       void read();
@@ -171,8 +172,8 @@ export default function Rules() {
         {all && list.length === 0 && <p class="empty">{t(all.length ? "rules.noMatch" : "rules.none")}</p>}
       </div>
       {opened?.kind === "add" && <ChangeDialog onClose={close} onDone={done} />}
-      {opened?.kind === "change" && <ChangeDialog rule={opened.rule} onClose={close} onDone={done} />}
-      {opened?.kind === "remove" && <RemoveDialog rule={opened.rule} onClose={close} onDone={done} />}
+      {opened?.kind === "change" && <ChangeDialog rule={opened.rule} etag={opened.etag} onClose={close} onDone={done} />}
+      {opened?.kind === "remove" && <RemoveDialog rule={opened.rule} etag={opened.etag} onClose={close} onDone={done} />}
     </section>
   );
 }
