@@ -20,6 +20,7 @@ import (
 	"github.com/otkit/otkit/tags/history"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi"
 	"github.com/otkit/otkit/transport/tagsapi/driversapi"
@@ -59,6 +60,9 @@ type Options struct {
 	OnMaxWithoutToken func(ctx context.Context, limit int)
 	// MaxImportBytes is how large an imported file of the tag configuration may be. Default 128 MiB.
 	MaxImportBytes int64
+
+	// Cluster has the engines that share the stores; nil if this one has them for itself. See docs/cluster.md for what happens once.
+	Cluster *clusterpart.Cluster
 
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
@@ -161,8 +165,11 @@ func New(ctx context.Context, o Options) (*Tags, error) {
 func (t *Tags) open(ctx context.Context) (err error) {
 	o := t.opts
 	if o.HistoryStore != nil {
-		t.recorder, err = history.NewRecorder(o.HistoryStore, history.RecorderOptions{Logger: o.Logger, Now: o.Now,
-			MaxAge: o.History.MaxAge, MaxBytes: o.History.MaxBytes, FlushInterval: o.History.FlushEvery})
+		ro := history.RecorderOptions{Logger: o.Logger, Now: o.Now, MaxAge: o.History.MaxAge, MaxBytes: o.History.MaxBytes, FlushInterval: o.History.FlushEvery}
+		if o.Cluster != nil {
+			ro.TrimInterval = -1 // one engine trims for all
+		}
+		t.recorder, err = history.NewRecorder(o.HistoryStore, ro)
 		if err != nil {
 			return err
 		}
