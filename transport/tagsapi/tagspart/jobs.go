@@ -19,11 +19,16 @@ const (
 
 // jobs run while the server does.
 func (t *Tags) jobs() []func(context.Context) {
-	jobs := append(t.upkeep(), t.watch, t.configs.Run)
-	if t.recorder != nil && t.opts.Cluster != nil {
-		jobs = append(jobs, t.opts.Cluster.Once("history-trim", server.Every(trimHistory, t.opts.Logger, "failed to remove old tag history", t.recorder.Trim)))
+	return append(append(t.upkeep(), t.historyTrim()...), t.watch, t.configs.Run)
+}
+
+// historyTrim trims the history where one engine does so for all; else the recorder does.
+func (t *Tags) historyTrim() []func(context.Context) {
+	if t.recorder == nil || t.opts.Cluster == nil {
+		return nil
 	}
-	return jobs
+	return []func(context.Context){t.opts.Cluster.Once("history-trim",
+		server.Every(trimHistory, t.opts.Logger, "failed to remove old tag history", t.recorder.Trim))}
 }
 
 // upkeep keeps the log of writes in bounds.
