@@ -86,7 +86,7 @@ type Alarms struct {
 	service *alarms.Service
 	rules   *rules.Service
 	drivers *driveralarms.Monitor
-	plant   *plant // nil for an engine that is alone
+	plant   *plant       // nil for an engine that is alone
 	pending *pendingFile // nil for none
 }
 
@@ -161,7 +161,7 @@ func (a *Alarms) Part() server.Part {
 		},
 		Metrics: []prometheus.Collector{newAlarmCollector(a.service)},
 		Jobs:    a.jobs(),
-		Drain: a.drain, Close: a.close}
+		Drain:   a.drain, Close: a.close}
 }
 
 func (a *Alarms) jobs() []func(context.Context) {
