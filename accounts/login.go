@@ -41,11 +41,11 @@ func (s *Service) login(ctx context.Context, kind secretKind, name, password, re
 		from.account = FoldName(name)
 	}
 	at := place{address: from.address, rank: s.met.rank(from)}
-	if err := s.throttle.begin(from); err != nil {
+	if err := s.throttle.begin(from.key()); err != nil {
 		return Login{}, "", err
 	}
 	result := undecided
-	defer func() { s.throttle.end(from, result) }()
+	defer func() { s.decided(from, result) }()
 	if at.rank != familiar { // so that strangers who try a password cannot slow the one whose it is
 		if err := s.spray.begin(password); err != nil {
 			return Login{}, "", err

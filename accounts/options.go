@@ -25,6 +25,9 @@ type Options struct {
 	MaxStaleness time.Duration
 	// OnLogin is called after each login, successful or not. It must not block. Default: nil.
 	OnLogin func(ctx context.Context, e LoginEvent)
+	// OnAttempt is called with each attempt that is to be counted by the other services of the store, see [Service.Note]. It must not block. Default:
+	// nil.
+	OnAttempt func(Attempt)
 	// OnSignOut is called after SignOut has ended a session. It must not block. Default: nil.
 	OnSignOut func(ctx context.Context, e LoginEvent)
 
@@ -77,6 +80,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.OnLogin == nil {
 		o.OnLogin = func(context.Context, LoginEvent) {}
+	}
+	if o.OnAttempt == nil {
+		o.OnAttempt = func(Attempt) {}
 	}
 	if o.OnSignOut == nil {
 		o.OnSignOut = func(context.Context, LoginEvent) {}

@@ -89,11 +89,11 @@ func (s *Service) ChangePassword(ctx context.Context, sessionID, current, passwo
 		return err
 	}
 	from := pair{account: FoldName(holder.Account), address: addressOf(remote)}
-	if err := s.throttle.begin(from); err != nil {
+	if err := s.throttle.begin(from.key()); err != nil {
 		return err
 	}
 	result := undecided
-	defer func() { s.throttle.end(from, result) }()
+	defer func() { s.decided(from, result) }()
 
 	at := place{address: from.address, rank: familiar}
 	switch _, err := s.authenticate(ctx, at, holder.Account, current); {

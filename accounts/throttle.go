@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"crypto/sha256"
 	"math"
 	"net/netip"
 	"strconv"
@@ -28,9 +29,17 @@ func tooMany(wait time.Duration) error {
 	return ErrTooManyLogins.With("retryAfter", strconv.Itoa(seconds))
 }
 
-// pair is what failures are counted by. Account and address together, so that a stranger elsewhere
-// cannot lock an account out.
+// pair is an account, or a name that is none, at an address. Failures are counted by both together, so that a stranger
+// elsewhere cannot lock an account out.
 type pair struct{ account, address string }
+
+// attemptKey stands for a pair. A name that nobody has may be a mistyped password, and counts go to other engines.
+type attemptKey [16]byte
+
+func (p pair) key() attemptKey {
+	sum := sha256.Sum256([]byte(p.account + "\x00" + p.address))
+	return attemptKey(sum[:16])
+}
 
 type failures struct {
 	count int
@@ -44,17 +53,17 @@ type throttle struct {
 	now func() time.Time
 
 	mu    sync.Mutex
-	pairs map[pair]*failures
+	pairs map[attemptKey]*failures
 }
 
 func newThrottle(o Throttle, now func() time.Time) *throttle {
-	return &throttle{Throttle: o, now: now, pairs: make(map[pair]*failures)}
+	return &throttle{Throttle: o, now: now, pairs: make(map[attemptKey]*failures)}
 }
 
 // begin admits an attempt or refuses it. Attempts that are being checked count as failures until
 // they are decided, so that guesses sent side by side gain nothing: a pair has as many at a time as it
 // has free failures left, and one when it is being slowed. Each begin that admits is followed by one end.
-func (t *throttle) begin(p pair) error {
+func (t *throttle) begin(p attemptKey) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	f := t.pairs[p]
@@ -86,9 +95,24 @@ const (
 	wrong
 )
 
-func (t *throttle) end(p pair, o outcome) {
+func (t *throttle) end(p attemptKey, o outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if f := t.pairs[p]; f != nil {
+		f.open = max(0, f.open-1)
+	}
+	t.count(p, o)
+}
+
+// note counts an attempt that another service has decided.
+func (t *throttle) note(p attemptKey, o outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.count(p, o)
+}
+
+// count counts an attempt. t.mu is held.
+func (t *throttle) count(p attemptKey, o outcome) {
 	f := t.pairs[p]
 	if f == nil { // forgotten to make room for others, or by a login that succeeded meanwhile
 		if o != wrong {
@@ -98,7 +122,6 @@ func (t *throttle) end(p pair, o outcome) {
 		f = &failures{}
 		t.pairs[p] = f
 	}
-	f.open = max(0, f.open-1)
 	switch o {
 	case right:
 		f.count, f.until = 0, time.Time{}
@@ -133,7 +156,7 @@ func (t *throttle) makeRoom() {
 	if len(t.pairs) < t.MaxEntries {
 		return
 	}
-	var least pair
+	var least attemptKey
 	var fewest *failures
 	looked := 0
 	for p, f := range t.pairs {

@@ -282,7 +282,8 @@ func (m *Member) Wake() { m.wake.Set() }
 // View is what a member knows of the engines.
 type View struct {
 	State
-	Self string // ID of the session of this engine; empty while it has none
+	Self  string // ID of the session of this engine; empty while it has none
+	Valid bool   // the leases of this engine stand
 	// Err is why the session was not renewed at the last try; nil if it was.
 	Err error
 }
@@ -291,7 +292,7 @@ type View struct {
 func (m *Member) View() View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return View{State: m.state, Self: m.session.ID, Err: m.failing}
+	return View{State: m.state, Self: m.session.ID, Valid: m.valid(), Err: m.failing}
 }
 
 // Close ends the work of this engine, gives its leases away and leaves. Work that has not ended when ctx does keeps its lease until

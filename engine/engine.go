@@ -106,6 +106,16 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 		// The first part is the last that closes.
 		list = append(list, server.Part{Name: "data directory", Close: func(context.Context) error { return unlock() }})
 	}
+	if err := o.owner(); err != nil {
+		return list, err
+	}
+	if err := e.join(ctx); err != nil {
+		return list, err
+	}
+	if e.cluster != nil { // it gives the work away before the parts that do it drain
+		list = append(list, e.cluster.Part())
+		o.Accounts.Cluster, o.Tags.Cluster, o.Alarms.Cluster, o.Alerting.Cluster = e.cluster, e.cluster, e.cluster, e.cluster
+	}
 	if e.audit, err = auditpart.New(o.Audit); err != nil {
 		return list, err
 	}
@@ -124,16 +134,6 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 			return list, err
 		}
 		list = append(list, page.Part())
-	}
-	if err := o.owner(); err != nil {
-		return list, err
-	}
-	if err := e.join(ctx); err != nil {
-		return list, err
-	}
-	if e.cluster != nil {
-		list = append(list, e.cluster.Part())
-		o.Tags.Cluster = e.cluster
 	}
 	o.Tags.OnMaxWithoutToken = e.onMaxTags
 	o.Tags.OnModelFile, o.Tags.OnImport = e.onModelFile(o.Tags.OnModelFile), e.onImport(o.Tags.OnImport)

@@ -79,26 +79,31 @@ func (n *notices) run(ctx context.Context) {
 func (n *notices) settle(ctx context.Context) {
 	n.mu.Lock()
 	now := n.now()
-	messages, quiet := map[string]string{}, []string{}
+	messages, quiet := map[string]string{}, map[string]time.Time{}
 	for key, k := range n.known {
 		switch {
 		case k.due:
 			messages[key], k.due = k.message, false
 		case !k.seen.IsZero() && now.Sub(k.seen) >= noticeEvery:
-			quiet = append(quiet, key)
+			quiet[key] = k.seen
 		}
 	}
 	n.mu.Unlock()
 	for key, message := range messages {
-		if err := n.apply(ctx, key, message); err != nil {
+		err := n.apply(ctx, key, message)
+		if err != nil {
 			n.failed(ctx, key, err)
-			n.mu.Lock()
-			n.known[key].due = true // the next tick tries again
-			n.mu.Unlock()
 		}
+		n.mu.Lock()
+		if k := n.known[key]; err != nil {
+			k.due = true // the next tick tries again
+		} else {
+			k.seen = n.now() // not before it was raised
+		}
+		n.mu.Unlock()
 	}
-	for _, key := range quiet {
-		if _, err := n.service.Apply(ctx, []alarms.Signal{{Key: key}}); err != nil {
+	for key, seen := range quiet { // what was raised since then is of another engine
+		if _, err := n.service.Apply(ctx, []alarms.Signal{{Key: key, NotAfter: seen}}); err != nil {
 			n.failed(ctx, key, err)
 			continue
 		}
@@ -125,7 +130,7 @@ func (n *notices) apply(ctx context.Context, key, message string) error {
 	case err != nil && !errors.Is(err, alarms.ErrAlarmNotFound):
 		return err
 	case err == nil && c.Last != nil && c.Last.Active && c.Last.Acknowledged():
-		signals = []alarms.Signal{{Key: key}, raise}
+		signals = []alarms.Signal{{Key: key, NotAfter: c.Last.RaisedAt}, raise} // another engine may do the same
 	}
 	_, err = n.service.Apply(ctx, signals)
 	return err

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,5 +56,36 @@ func TestNoticesComeHourlyAndEnd(t *testing.T) {
 		require.Equal(t, "second", second.Message)
 		time.Sleep(62 * time.Minute)
 		require.False(t, last(webhookRefused).Active)
+	})
+}
+
+// An engine at which nothing happens does not end what another one has raised.
+func TestNoticesOfAnotherEngineStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := alarms.NewMemory()
+		service, err := alarms.New(t.Context(), store, alarms.Options{Resolutions: store})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, service.Close(context.Background())) }()
+		ctx, cancel := context.WithCancel(t.Context())
+		var engines [2]*notices
+		var all sync.WaitGroup
+		defer func() { cancel(); all.Wait() }()
+		for i := range engines {
+			engines[i] = newNotices(service, time.Now, slog.New(slog.DiscardHandler))
+			all.Go(func() { engines[i].run(ctx) })
+		}
+		time.Sleep(30 * time.Minute)
+		engines[1].raise(webhookRefused, "refused")
+		active := func() bool {
+			c, err := service.Condition(t.Context(), alarms.ByKey(webhookRefused))
+			require.NoError(t, err)
+			return c.Last.Active
+		}
+		for range 59 {
+			time.Sleep(time.Minute)
+			require.True(t, active())
+		}
+		time.Sleep(3 * time.Minute)
+		require.False(t, active())
 	})
 }

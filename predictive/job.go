@@ -36,6 +36,10 @@ type Job struct {
 	EndedAt   time.Time // zero while it runs
 	// Training is the result of a job that has ended.
 	Training *Training
+	// Canceled reports whether somebody has asked to cancel it. It may still run for a moment.
+	Canceled bool
+	// Engine is that of [Options] of the service that trains; empty if it shares its trainings with no other.
+	Engine string
 }
 
 // jobs are the trainings that run, at most one for each model type, and those that ended.
@@ -47,18 +51,23 @@ type jobs struct {
 	wait    sync.WaitGroup
 	// notify orders the calls of OnJob.
 	notify sync.Mutex
+	shared sharedJobs
 }
 
 type job struct {
 	Job
-	cancel   context.CancelFunc
-	canceled bool
-	after    *job // the canceled one whose end this one waits for, or nil
-	done     chan struct{}
-	err      error
+	cancel  context.CancelFunc
+	after   *job // the canceled one whose end this one waits for, or nil
+	done    chan struct{}
+	err     error
+	changes int // counts changes
+	stored  int // changes that the JobStore has
 }
 
-func (j *jobs) init() { j.running = make(map[ModelType]*job) }
+func (j *jobs) init() {
+	j.running = make(map[ModelType]*job)
+	j.shared.init()
+}
 
 func (j *jobs) close(ctx context.Context) error {
 	j.mu.Lock()
@@ -84,9 +93,12 @@ func (j *jobs) close(ctx context.Context) error {
 // begins. When ctx is done, Retrain returns and the training continues; see [Service.CancelJob]. If it fails, Retrain returns
 // [ErrTrainingFailed] and a Training whose message tells why.
 func (s *Service) Retrain(ctx context.Context, modelType ModelType) (Training, error) {
-	j, err := s.start(modelType)
-	if err != nil {
+	j, other, err := s.begin(ctx, modelType)
+	switch {
+	case err != nil:
 		return Training{ModelType: modelType}, err
+	case j == nil:
+		return s.await(ctx, other)
 	}
 	select {
 	case <-j.done:
@@ -98,10 +110,10 @@ func (s *Service) Retrain(ctx context.Context, modelType ModelType) (Training, e
 
 // StartTraining starts a training, unless one of the type runs, and returns its job. After one that is being canceled, the new one begins when that
 // has ended.
-func (s *Service) StartTraining(_ context.Context, modelType ModelType) (Job, error) {
-	j, err := s.start(modelType)
-	if err != nil {
-		return Job{}, err
+func (s *Service) StartTraining(ctx context.Context, modelType ModelType) (Job, error) {
+	j, other, err := s.begin(ctx, modelType)
+	if err != nil || j == nil {
+		return other, err
 	}
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
@@ -109,18 +121,35 @@ func (s *Service) StartTraining(_ context.Context, modelType ModelType) (Job, er
 }
 
 // Job returns a job, or [ErrJobNotFound].
-func (s *Service) Job(_ context.Context, id string) (Job, error) {
+func (s *Service) Job(ctx context.Context, id string) (Job, error) {
 	s.jobs.mu.Lock()
-	defer s.jobs.mu.Unlock()
 	j, err := s.jobs.find(id)
-	if err != nil {
-		return Job{}, err
+	var own Job
+	if err == nil {
+		own = j.Job
 	}
-	return j.Job, nil
+	s.jobs.mu.Unlock()
+	if err == nil || s.deps.Jobs == nil {
+		return own, err
+	}
+	all, _, storeErr := s.deps.Jobs.Jobs(ctx, 0)
+	if storeErr != nil {
+		return Job{}, storeErr
+	}
+	for _, other := range all {
+		if other.ID == id {
+			return other, nil
+		}
+	}
+	return Job{}, err
 }
 
 // Jobs returns the jobs that are remembered, the newest first.
-func (s *Service) Jobs(context.Context) ([]Job, error) {
+func (s *Service) Jobs(ctx context.Context) ([]Job, error) {
+	if s.deps.Jobs != nil {
+		all, _, err := s.deps.Jobs.Jobs(ctx, 0)
+		return s.withOwn(all), err
+	}
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
 	list := make([]Job, 0, len(s.jobs.list))
@@ -131,16 +160,29 @@ func (s *Service) Jobs(context.Context) ([]Job, error) {
 }
 
 // CancelJob cancels a job and returns it. It may still run for a moment: it has ended when its state says so. A job that has ended is not changed.
-func (s *Service) CancelJob(_ context.Context, id string) (Job, error) {
+func (s *Service) CancelJob(ctx context.Context, id string) (Job, error) {
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
 	j, err := s.jobs.find(id)
 	if err != nil {
+		if s.deps.Jobs != nil {
+			return s.deps.Jobs.CancelJob(ctx, id)
+		}
 		return Job{}, err
 	}
-	j.canceled = true
-	j.cancel()
+	s.cancelOwn(j)
 	return j.Job, nil
+}
+
+// cancelOwn cancels a job of this service. The caller holds the lock.
+func (s *Service) cancelOwn(j *job) {
+	if j.State != JobRunning || j.Canceled {
+		return
+	}
+	j.Canceled = true
+	j.changes++
+	j.cancel()
+	s.jobs.shared.wake.Set()
 }
 
 // find returns a job. The caller holds the lock.
@@ -160,16 +202,24 @@ func (s *Service) start(modelType ModelType) (*job, error) {
 	}
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
-	running := s.jobs.running[modelType]
-	if running != nil && !running.canceled {
+	if running := s.jobs.running[modelType]; running != nil && !running.Canceled {
 		return running, nil
 	}
+	return s.startNew(s.newJob(modelType))
+}
+
+func (s *Service) newJob(modelType ModelType) Job {
+	return Job{ID: s.o.NewID(), ModelType: modelType, State: JobRunning, Stage: "starting", StartedAt: s.o.Clock(), Engine: s.o.Engine}
+}
+
+// startNew starts a job. The caller holds the lock.
+func (s *Service) startNew(state Job) (*job, error) {
 	if s.jobs.closed {
 		return nil, ErrTrainingFailed.Because("the service is closed")
 	}
+	modelType := state.ModelType
 	ctx, cancel := context.WithTimeout(context.Background(), s.o.TrainingTimeout)
-	j := &job{cancel: cancel, after: running, done: make(chan struct{})}
-	j.Job = Job{ID: s.o.NewID(), ModelType: modelType, State: JobRunning, Stage: "starting", StartedAt: s.o.Clock()}
+	j := &job{Job: state, cancel: cancel, after: s.jobs.running[modelType], done: make(chan struct{})}
 	s.jobs.running[modelType] = j
 	s.jobs.list = append(s.jobs.list, j)
 	for len(s.jobs.list) > s.o.MaxJobs { // a running job stays
@@ -214,6 +264,7 @@ func (s *Service) run(ctx context.Context, j *job) {
 		result.Message = messageOf(j.err)
 	}
 	j.Stage = "ended"
+	j.changes++
 	if s.jobs.running[j.ModelType] == j {
 		delete(s.jobs.running, j.ModelType)
 	}
@@ -222,6 +273,7 @@ func (s *Service) run(ctx context.Context, j *job) {
 		s.o.Log.Warn("training failed", "modelType", j.ModelType, "err", err)
 	}
 	close(j.done)
+	s.jobs.shared.wake.Set()
 	s.report(j)
 }
 
@@ -301,6 +353,7 @@ func (s *Service) progress(j *job, done float64, stage string) {
 	changed := stage != j.Stage || done >= j.Progress+progressStep
 	if changed {
 		j.Progress, j.Stage = done, stage
+		j.changes++
 	}
 	s.jobs.mu.Unlock()
 	if changed {

@@ -3,6 +3,7 @@ package predictive
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -23,6 +24,9 @@ type Deps struct {
 	// Models are optional: models that answer predictions in place of the trained one of a type. Trainings and metrics are those of the
 	// registry still.
 	Models map[ModelType]Model
+	// Jobs is optional: the trainings of all services that share the Registry. A training then runs at one of them, and all know its job, as long as
+	// [Service.Follow] runs. Options.Engine is required with it.
+	Jobs JobStore
 }
 
 // Options change a [Service].
@@ -53,8 +57,15 @@ type Options struct {
 	TrainingTimeout time.Duration
 	// MaxJobs is how many jobs are remembered. Default: 100.
 	MaxJobs int
+	// Engine names this service among those of Deps.Jobs, the same after each start.
+	Engine string
+	// Alive returns the Engines of the services that run, this one included. What one trains that is not in it any more has failed. A list
+	// without Engine says nothing. It must not wait. Default: all run.
+	Alive func() []string
 	// OnJob, unless nil, is called with each change of a job. It must not block.
 	OnJob func(Job)
+	// OnOtherJob, unless nil, is called with each change of a job of another service, by [Service.Follow]. It must not block.
+	OnOtherJob func(Job)
 	// OnAnswer, unless nil, is called after each prediction and each judgment of samples. It must not block.
 	OnAnswer func(Answer)
 
@@ -101,6 +112,9 @@ func New(deps Deps, o Options) (*Service, error) {
 		if dep.missing {
 			return nil, fault.Option(pkg, "Deps."+dep.name, "is required")
 		}
+	}
+	if deps.Jobs != nil && o.Engine == "" {
+		return nil, fault.Option(pkg, "Options.Engine", "is required with Deps.Jobs")
 	}
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -169,5 +183,11 @@ func (o *Options) checkFeatures() error {
 	return err
 }
 
-// Close cancels trainings and waits for them.
-func (s *Service) Close(ctx context.Context) error { return s.jobs.close(ctx) }
+// Close cancels trainings and waits for them. Follow should have ended.
+func (s *Service) Close(ctx context.Context) error {
+	err := s.jobs.close(ctx)
+	if s.deps.Jobs != nil {
+		err = errors.Join(err, s.storeJobs(ctx))
+	}
+	return err
+}

@@ -42,6 +42,18 @@ type Options struct {
 	// Engine names this engine if several use one store: the alarm of a driver that is not in the source is then
 	// cleared only if an engine of this name raised it. Default: no other engine uses the store.
 	Engine string
+	// Plant is set if the engines that use one store share their drivers, each of which one of them runs at a time; Engine is required then.
+	Plant Plant
+}
+
+// Plant knows which of several engines runs a driver. It must not wait.
+type Plant interface {
+	// Owner returns the name of the engine that runs a driver; ok is false if none does.
+	Owner(driver string) (engine string, ok bool)
+	// Spare reports whether this engine raises the alarms of drivers that no engine runs. One does.
+	Spare() bool
+	// Why returns why no engine runs a driver. It may be empty.
+	Why(driver string) string
 }
 
 // Monitor raises an alarm for each driver that is offline for longer than a delay. It clears the alarm when the device
@@ -58,6 +70,10 @@ type Options struct {
 // the process starts, and the alarm has the later time. Every driver is offline for a moment after a start, and only the
 // delay distinguishes that from an outage.
 //
+// With Options.Plant, each engine follows all drivers, and raises and clears the alarms of those that it runs. The label engine names it. If a
+// driver moves, its alarm stays, and its new engine, which has followed the outage, waits for the rest of the delay only. A driver
+// that no engine runs is offline.
+//
 // A Monitor has no goroutine of its own; see [Monitor.Run].
 type Monitor struct {
 	source   Source
@@ -69,14 +85,17 @@ type Monitor struct {
 	disabled bool
 	exclude  []string
 	engine   string
+	plant    Plant
 
-	loaded  bool // the alarms that were active at the start are known
+	loaded  bool      // the active alarms are known
+	readAt  time.Time // when they were read last
 	watches map[string]*driverWatch
 	alarms  *raiser.Raiser
 }
 
 // driverWatch is the state of one driver.
 type driverWatch struct {
+	sharedWatch
 	since   time.Time // when the outage began; zero for none
 	online  time.Time // since when the driver is Online in the outage; zero if it is not
 	samples uint64    // number of samples when it was last not Online
@@ -92,12 +111,14 @@ func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 		return nil, errors.New("driveralarms: New: target is required")
 	case o.Delay < 0:
 		return nil, fmt.Errorf("driveralarms: Options.Delay must not be negative, not %v", o.Delay)
+	case o.Plant != nil && o.Engine == "":
+		return nil, errors.New("driveralarms: Options.Engine is required with Options.Plant")
 	case o.Severity != nil && !o.Severity.Valid():
 		return nil, fmt.Errorf("driveralarms: Options.Severity must be Info, Warning, Error or Critical, not %v", *o.Severity)
 	}
 	d := &Monitor{
 		source: source, target: target, alarms: raiser.New(target), log: o.Logger, now: o.Now, delay: cmp.Or(o.Delay, 30*time.Second), severity: alarms.Error,
-		disabled: o.Disabled, exclude: slices.Clone(o.ExcludeTypes), engine: o.Engine, watches: make(map[string]*driverWatch),
+		disabled: o.Disabled, exclude: slices.Clone(o.ExcludeTypes), engine: o.Engine, plant: o.Plant, watches: make(map[string]*driverWatch),
 	}
 	if o.Severity != nil {
 		d.severity = *o.Severity
@@ -119,36 +140,41 @@ func (d *Monitor) Run(ctx context.Context) { d.alarms.Run(ctx, d.log, "driver", 
 // step polls the drivers, also while the active alarms cannot be read.
 func (d *Monitor) step(ctx context.Context) (err error) {
 	now := d.now()
+	list := d.drivers()
+	d.divide(list, now)
 	if !d.loaded {
-		err = d.load(ctx, now)
+		err = d.load(ctx, list, now)
 	}
-	d.poll(now)
+	d.poll(list, now)
 	return err
 }
 
-// load reads the active alarms.
-func (d *Monitor) load(ctx context.Context, now time.Time) error {
-	ours := make(map[string]bool)
+// load reads the active alarms, and takes over those that are this engine's.
+func (d *Monitor) load(ctx context.Context, list []tags.DriverStatus, now time.Time) error {
+	ours := make(map[string]string) // the label engine by key
 	for o, err := range d.target.EachActive(ctx) {
 		if err != nil {
 			return err
 		}
 		if strings.HasPrefix(o.Key, driverKey) {
-			ours[o.Key] = d.engine == "" || o.Labels["engine"] == d.engine
+			ours[o.Key] = o.Labels[engineLabel]
 		}
 	}
+	if d.loaded, d.readAt = true, now; d.plant != nil {
+		d.share(ours, now)
+		return nil
+	}
 	present := make(map[string]bool)
-	for _, s := range d.drivers() {
+	for _, s := range list {
 		present[driverKey+s.ID] = s.State != tags.DriverStopped
 	}
-	for key, own := range ours {
-		if !own && !present[key] {
+	for key, engine := range ours {
+		if d.engine != "" && engine != d.engine && !present[key] {
 			continue // the driver belongs to another engine
 		}
 		d.watch(key, now)
 		d.alarms.SetRaised(key)
 	}
-	d.loaded = true
 	return nil
 }
 
@@ -173,12 +199,12 @@ func (d *Monitor) watch(key string, now time.Time) *driverWatch {
 const whyGone = "the driver was stopped or removed"
 
 // poll updates the state of every driver.
-func (d *Monitor) poll(now time.Time) {
+func (d *Monitor) poll(list []tags.DriverStatus, now time.Time) {
 	there, ended := make(map[string]bool), make(map[string]string) // ended: why the alarm ends immediately
-	for _, s := range d.drivers() {
+	for _, s := range list {
 		key := driverKey + s.ID
 		switch {
-		case s.State == tags.DriverStopped:
+		case s.State == tags.DriverStopped && d.plant == nil:
 			ended[key] = whyGone
 			continue
 		case slices.Contains(d.exclude, s.Type):
@@ -188,12 +214,11 @@ func (d *Monitor) poll(now time.Time) {
 		there[key] = true
 		w := d.watch(key, now)
 		w.absent = time.Time{}
-		w.follow(&s, now, d.delay)
-		switch raised := d.alarms.Raised(key); {
-		case w.since.IsZero() && raised:
-			d.alarms.Clear(key, "", now)
-		case !w.since.IsZero() && !raised && now.Sub(w.since) >= d.delay:
-			d.alarms.Raise(d.alarm(key, &s, d.alarms.At(now)))
+		if d.heard(w, &s, now) {
+			w.follow(&s, now, d.delay)
+		}
+		if d.acts(w) {
+			d.judge(key, w, &s, now)
 		}
 	}
 	for key, w := range d.watches {
@@ -212,6 +237,19 @@ func (d *Monitor) poll(now time.Time) {
 	}
 }
 
+// judge raises or clears the alarm of a driver.
+func (d *Monitor) judge(key string, w *driverWatch, s *tags.DriverStatus, now time.Time) {
+	switch raised, lasts := d.alarms.Raised(key), !w.since.IsZero() && now.Sub(w.since) >= d.delay; {
+	case w.since.IsZero() && raised:
+		d.alarms.Clear(key, "", now)
+	case lasts && !raised && (d.plant == nil || now.Sub(w.began) >= firstTry):
+		d.alarms.Raise(d.alarm(key, s, d.alarms.At(now)))
+		w.label = d.label(s.ID)
+	case lasts && raised && d.plant != nil:
+		d.update(key, w, s, now)
+	}
+}
+
 // follow detects the begin and the end of an outage.
 func (w *driverWatch) follow(s *tags.DriverStatus, now time.Time, delay time.Duration) {
 	switch {
@@ -223,6 +261,9 @@ func (w *driverWatch) follow(s *tags.DriverStatus, now time.Time, delay time.Dur
 	case !w.since.IsZero():
 		if w.online.IsZero() {
 			w.online = now
+		}
+		if w.samples == noSamples {
+			w.samples = s.Samples
 		}
 		if s.Tags == 0 || s.Samples != w.samples || now.Sub(w.online) >= delay {
 			w.since, w.online = time.Time{}, time.Time{}
@@ -240,20 +281,29 @@ func (w *driverWatch) missing(now time.Time, delay time.Duration) bool {
 	return now.Sub(w.absent) >= delay
 }
 
+const engineLabel = "engine"
+
 func (d *Monitor) alarm(key string, s *tags.DriverStatus, now time.Time) *alarms.Alarm {
 	labels := map[string]string{"driverId": s.ID}
-	if d.engine != "" {
-		labels["engine"] = d.engine
+	if engine := d.label(s.ID); engine != "" {
+		labels[engineLabel] = engine
 	}
 	return &alarms.Alarm{
-		Key: key, ID: uuid.Must(uuid.NewV7()).String(), Source: s.ID, SourceType: "Equipment", Message: offlineMessage(s), Severity: d.severity, Labels: labels, At: now,
+		Key: key, ID: uuid.Must(uuid.NewV7()).String(), Source: s.ID, SourceType: "Equipment", Message: d.offlineMessage(s), Severity: d.severity, Labels: labels, At: now,
 	}
 }
 
-func offlineMessage(s *tags.DriverStatus) string {
+func (d *Monitor) offlineMessage(s *tags.DriverStatus) string {
 	text := "Driver " + s.ID
 	if s.Type != "" {
 		text += " (" + s.Type + ")"
+	}
+	if nobody, why := d.nobodyRuns(s.ID); nobody {
+		text += " is offline: no engine runs it"
+		if why != "" {
+			text += " (" + why + ")"
+		}
+		return limits.Clip(text)
 	}
 	what := "the device cannot be reached"
 	switch s.State {

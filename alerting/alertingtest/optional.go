@@ -45,6 +45,10 @@ func (o outboxStore) TrimDeliveries(ctx context.Context, before, active time.Tim
 	return optional[outbox.Cleaner](o.t, o.Store).TrimDeliveries(ctx, before, active)
 }
 
+func (o outboxStore) ReleaseClaims(ctx context.Context, alive []string) (int, error) {
+	return optional[outbox.ClaimReleaser](o.t, o.Store).ReleaseClaims(ctx, alive)
+}
+
 func (o outboxStore) DeadLetter(ctx context.Context, id string) (outbox.Delivery, error) {
 	return optional[outbox.DeadLetters](o.t, o.Store).DeadLetter(ctx, id)
 }

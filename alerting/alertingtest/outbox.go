@@ -24,6 +24,7 @@ func TestOutbox(t *testing.T, newStore func(testing.TB) outbox.Store) {
 		{"a delivery is due at its time", testClaimDue},
 		{"a claimed delivery is nobody else's until its lease ends", testLease},
 		{"an owner gets back what it claimed before", testSameOwner},
+		{"what is claimed by who is gone is released", testReleaseClaims},
 		{"deliveries of one occurrence keep their order", testOccurrenceOrder},
 		{"a settled delivery has what was written down", testSettle},
 		{"what was sent lately is listed", testSentSince},
@@ -214,6 +215,32 @@ func testSameOwner(t *testing.T, o outboxStore) {
 	require.Len(t, again, 1)
 	require.True(t, again[0].Uncertain)
 	require.Zero(t, again[0].Attempts)
+}
+
+func testReleaseClaims(t *testing.T, o outboxStore) {
+	plan(t, o, delivery(1, "email"), delivery(2, "sms"), delivery(3, "email"), delivery(4, "webhook"))
+	gone := append(claim(t, o, "email", "gone", base), claim(t, o, "sms", "here", base)...)
+	require.Len(t, gone, 3)
+	require.NoError(t, o.Settle(t.Context(), "gone", []outbox.Settlement{settlement(gone[1], outbox.Sent)}, nil))
+	n, err := o.ReleaseClaims(t.Context(), []string{"gone", "here"})
+	require.NoError(t, err)
+	require.Zero(t, n)
+	n, err = o.ReleaseClaims(t.Context(), []string{"here", "other"})
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "neither what is sent nor what is pending")
+	n, err = o.ReleaseClaims(t.Context(), []string{"here"})
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Empty(t, claim(t, o, "sms", "other", base))
+	list := claim(t, o, "email", "other", base.Add(-time.Hour)) // whatever the clock says
+	require.Len(t, list, 1)
+	require.Equal(t, gone[0].ID, list[0].ID)
+	require.True(t, list[0].Uncertain)
+	require.NoError(t, o.Settle(t.Context(), "gone", []outbox.Settlement{settlement(gone[0], outbox.DeadLettered)}, nil))
+	require.Empty(t, claim(t, o, "email", "third", base.Add(-time.Hour)), "who is gone does not hold it any more")
+	n, err = o.ReleaseClaims(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
 }
 
 func testOccurrenceOrder(t *testing.T, o outboxStore) {

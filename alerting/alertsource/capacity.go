@@ -65,7 +65,9 @@ func (w *Receiver) noteTruncated(ctx context.Context, p *post) {
 	w.mu.Lock()
 	_, was := w.truncated[p.group]
 	if p.omitted == 0 {
-		delete(w.truncated, p.group)
+		if delete(w.truncated, p.group); was {
+			w.whole = w.o.Now()
+		}
 	} else if was || len(w.truncated) < maxTruncated {
 		w.truncated[p.group] = w.o.Now()
 	}
@@ -81,7 +83,7 @@ func (w *Receiver) noteTruncated(ctx context.Context, p *post) {
 			w.mu.Unlock()
 		}
 	case whole:
-		clearPlatform(ctx, w.alarms, w.o.Logger, truncatedKey)
+		clearPlatform(ctx, w.alarms, w.o.Logger, truncatedKey, time.Time{})
 	}
 }
 
@@ -89,22 +91,28 @@ func (w *Receiver) noteTruncated(ctx context.Context, p *post) {
 // Call it every minute or so.
 func (w *Receiver) Maintain(ctx context.Context) error {
 	w.mu.Lock()
+	now := w.o.Now()
 	for group, at := range w.truncated {
-		if w.o.Now().Sub(at) > truncatedFor {
+		if now.Sub(at) > truncatedFor {
 			delete(w.truncated, group)
+			w.whole = now
 		}
 	}
-	whole := len(w.truncated) == 0
+	whole, since := len(w.truncated) == 0, w.whole
 	w.mu.Unlock()
 	if whole {
-		clearPlatform(ctx, w.alarms, w.o.Logger, truncatedKey)
+		// What was raised since then is of another engine, which has received a post that was cut.
+		if day := now.Add(-truncatedFor); since.Before(day) {
+			since = day
+		}
+		clearPlatform(ctx, w.alarms, w.o.Logger, truncatedKey, since)
 	}
 	open, err := w.history.CountOpen(ctx, alerting.ReceivedKeyPrefix)
 	if err != nil {
 		return err
 	}
 	if open < int64(w.o.MaxActive) {
-		clearPlatform(ctx, w.alarms, w.o.Logger, fullKey)
+		clearPlatform(ctx, w.alarms, w.o.Logger, fullKey, time.Time{})
 	}
 	return nil
 }

@@ -110,6 +110,25 @@ func TestWebhookPostThatIsCut(t *testing.T) {
 	require.Empty(t, r.platform(t), "nothing was heard of it for a day")
 }
 
+// One of two engines receives posts that are cut, and the other one looks after the limits.
+func TestAlarmAboutACutPostOfAnotherEngineStays(t *testing.T) {
+	r := newReceiver(t)
+	other, err := alertsource.New(r.alarms, r.history, r.silences, alertsource.Options{Now: r.clock.now})
+	require.NoError(t, err)
+	r.clock.at = noon.Add(25 * time.Hour)
+	require.NoError(t, other.Maintain(t.Context()))
+	r.clock.at = noon.Add(26 * time.Hour)
+	data, err := json.Marshal(m{"receiver": "few", "groupKey": "a", "truncatedAlerts": 3, "alerts": []any{firing("Pump", noon)}})
+	require.NoError(t, err)
+	_, err = r.Receive(t.Context(), "", data)
+	require.NoError(t, err)
+	require.NoError(t, other.Maintain(t.Context()))
+	require.Len(t, r.platform(t), 1)
+	r.clock.at = noon.Add(51 * time.Hour) // the engine that received it may be gone for good
+	require.NoError(t, other.Maintain(t.Context()))
+	require.Empty(t, r.platform(t))
+}
+
 func TestSilencesWithoutAToken(t *testing.T) {
 	now := &clock{noon}
 	full := 0

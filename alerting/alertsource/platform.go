@@ -3,6 +3,7 @@ package alertsource
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/otkit/otkit/alarms"
 )
@@ -25,9 +26,9 @@ func raisePlatform(ctx context.Context, a Alarms, log *slog.Logger, key, message
 	return results[0].Changed == alarms.Raised
 }
 
-// clearPlatform clears such an alarm if it is active.
-func clearPlatform(ctx context.Context, a Alarms, log *slog.Logger, key string) {
-	if _, err := a.Apply(ctx, []alarms.Signal{{Key: key}}); err != nil {
+// clearPlatform clears such an alarm if it is active and was not raised after a time, which may be zero.
+func clearPlatform(ctx context.Context, a Alarms, log *slog.Logger, key string, notAfter time.Time) {
+	if _, err := a.Apply(ctx, []alarms.Signal{{Key: key, NotAfter: notAfter}}); err != nil {
 		log.Error("failed to clear an alarm of the platform", "alarm", key, "error", err)
 	}
 }

@@ -52,6 +52,7 @@ type Receiver struct {
 
 	mu        sync.Mutex
 	truncated map[string]time.Time // groups whose last post was cut, and when it came
+	whole     time.Time            // when the last of them was forgotten
 }
 
 // New returns a receiver. All arguments except o are required.

@@ -58,6 +58,7 @@ type Dispatcher struct {
 	digests outbox.DigestSplitter
 	cleaner outbox.Cleaner
 	sent    outbox.SentLister
+	claims  outbox.ClaimReleaser
 
 	wake         wake.Signal
 	deadLettered wake.Signal     // there are more or fewer dead letters
@@ -91,6 +92,7 @@ func New(deps Deps, o Options) (*Dispatcher, error) {
 	d.digests, _ = deps.Outbox.(outbox.DigestSplitter)
 	d.cleaner, _ = deps.Outbox.(outbox.Cleaner)
 	d.sent, _ = deps.Outbox.(outbox.SentLister)
+	d.claims, _ = deps.Outbox.(outbox.ClaimReleaser)
 	if d.deps.DeadLetters == nil {
 		d.deps.DeadLetters, _ = deps.Outbox.(outbox.DeadLetters)
 	}
@@ -192,6 +194,9 @@ func (d *Dispatcher) Start() {
 		d.done.Go(func() { d.runPlanner(d.live) })
 		d.done.Go(func() { d.releaseSilenced(d.live) })
 		d.done.Go(func() { d.maintain(d.live) })
+		if d.o.Alive != nil && d.claims != nil {
+			d.done.Go(func() { d.releaseClaims(d.live) })
+		}
 		if d.o.OnDeadLetter != nil && d.deps.DeadLetters != nil {
 			d.done.Go(func() { d.reportDeadLetters(d.live) })
 		}

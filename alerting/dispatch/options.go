@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/otkit/otkit/alerting"
@@ -25,6 +26,10 @@ type Options struct {
 	// name that stays the same over a restart, the dispatcher continues immediately with what it had claimed before a crash; otherwise
 	// that waits until Lease is over. Default: random.
 	Owner string
+	// Alive returns the Owners of the dispatchers that run, this one included. What one that is not in it any more had claimed is sent by the others
+	// after 5 s. While Owner is not in it, this dispatcher sends nothing: the others may take it for gone. It must not wait. Default: claims end with
+	// their Lease.
+	Alive func() []string
 
 	// StartAfter is the number of the last journal event that a new outbox skips. Default 0: every event is planned.
 	StartAfter int64
@@ -123,6 +128,9 @@ func (o Options) check() error {
 	}
 	return nil
 }
+
+// isAlive reports whether this dispatcher may send.
+func (o *Options) isAlive() bool { return o.Alive == nil || slices.Contains(o.Alive(), o.Owner) }
 
 // rateLimit returns the limit of a channel.
 func (o *Options) rateLimit(channel string) alerting.RateLimit {

@@ -166,6 +166,79 @@ func TestLeaseOfADeadEngineEnds(t *testing.T) {
 	})
 }
 
+// Where it is known which engines run, nobody waits for the end of a lease.
+func TestMessagesOfAnEngineThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		alive := []string{"a", "b"}
+		o := func(owner string) dispatch.Options {
+			return dispatch.Options{Owner: owner, Alive: func() []string {
+				mu.Lock()
+				defer mu.Unlock()
+				return alive
+			}}
+		}
+		f := &fake{name: "dashboard"}
+		k := newDesk(t, o("b"), f)
+		k.close(t)
+		k.raise(t, alarms.Info, "Pump")
+		deps := k.deps(&fake{name: "dashboard", answer: func(ctx context.Context, _ alerting.Notification) error {
+			<-ctx.Done()
+			return nil
+		}})
+		deps.Outbox = unsettled{k.store}
+		gone, err := dispatch.New(deps, o("a"))
+		require.NoError(t, err)
+		gone.Start()
+		pass(time.Second)
+		closeAll(t, gone) // killed: it has claimed the message and says no more
+		k.start(t, o("b"), f)
+		pass(30 * time.Second)
+		require.Empty(t, f.titles(), "it may be sending")
+		mu.Lock()
+		alive = []string{}
+		mu.Unlock()
+		pass(30 * time.Second)
+		require.Empty(t, f.titles(), "nobody knows which engines run")
+		k.raise(t, alarms.Info, "Fan")
+		pass(time.Second)
+		require.Empty(t, f.titles(), "an engine that the others may take for gone sends nothing")
+		mu.Lock()
+		alive = []string{"b"}
+		mu.Unlock()
+		pass(8 * time.Second)
+		require.Len(t, f.titles(), 2)
+	})
+}
+
+// An engine that has hung in the middle of its messages leaves the rest to the others.
+func TestAnEngineThatHungSendsNothingMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var hung atomic.Bool
+		var sent atomic.Int32
+		f := &fake{name: "email", answer: func(context.Context, alerting.Notification) error {
+			if sent.Add(1) == 3 {
+				hung.Store(true)
+			}
+			return nil
+		}}
+		k := newDesk(t, dispatch.Options{Owner: "a", Routes: alerting.Routes{alarms.Info: {"email"}}, Alive: func() []string {
+			if hung.Load() {
+				return nil
+			}
+			return []string{"a"}
+		}}, f)
+		for i := range 10 {
+			k.raise(t, alarms.Info, fmt.Sprint(i))
+		}
+		pass(time.Minute)
+		require.Len(t, f.titles(), 3)
+		hung.Store(false)
+		pass(time.Minute)
+		require.Len(t, f.titles(), 10)
+	})
+}
+
 func TestCloseLetsTheMessageEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended error

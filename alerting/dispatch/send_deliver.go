@@ -143,7 +143,7 @@ func acquireSlot(ctx context.Context, slots chan struct{}) (end func(), ok bool)
 // sendNext sends a delivery, unless nothing can be sent now, and reports whether to continue.
 func (l *lane) sendNext(ctx context.Context, d *outbox.Delivery) bool {
 	now := l.d.o.Now()
-	if ctx.Err() != nil || now.Add(l.d.o.SendTimeout).After(l.lease) {
+	if ctx.Err() != nil || now.Add(l.d.o.SendTimeout).After(l.lease) || !l.d.o.isAlive() {
 		l.release([]outbox.Delivery{*d})
 		l.release(l.queue.rest())
 		return false

@@ -85,6 +85,9 @@ func (w *worker) retryDelay() time.Duration {
 
 // processDue starts to send what is due and returns how long there is nothing to do.
 func (w *worker) processDue(ctx context.Context) time.Duration {
+	if !w.d.o.isAlive() {
+		return w.d.o.PollInterval // the others may send what this one had claimed
+	}
 	now := w.d.o.Now()
 	busy, pause := w.availableRecipients(now)
 	if pause > 0 {

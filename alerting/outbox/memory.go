@@ -126,6 +126,24 @@ func (m *Memory) Claim(ctx context.Context, c Claim) ([]Delivery, error) {
 	return claimed, nil
 }
 
+// ReleaseClaims implements [ClaimReleaser].
+func (m *Memory) ReleaseClaims(ctx context.Context, alive []string) (n int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, list := range m.outbox.open {
+		for _, d := range list {
+			if d.State == Sending && !d.LeaseUntil.IsZero() && !slices.Contains(alive, d.Owner) {
+				d.LeaseUntil = time.Time{}
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
 // Settle implements [Store].
 func (m *Memory) Settle(ctx context.Context, owner string, done []Settlement, add []Delivery) error {
 	if err := ctx.Err(); err != nil {

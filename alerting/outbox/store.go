@@ -34,7 +34,7 @@ type Claim struct {
 // Store keeps deliveries until they are sent, and the position up to which the alarm journal was planned. It must be safe for
 // concurrent use, also by several processes. Package alertingtest has a conformance suite.
 //
-// A store may also implement [DigestSplitter], [DigestReader], [Cleaner], [SentLister] and [DeadLetters]. A dispatcher checks once, when it is made,
+// A store may also implement [DigestSplitter], [DigestReader], [Cleaner], [SentLister], [ClaimReleaser] and [DeadLetters]. A dispatcher checks once, when it is made,
 // and works without what is missing.
 type Store interface {
 	// Cursor returns the Seq up to which events were planned; 0 at first.
@@ -116,4 +116,11 @@ type SentLister interface {
 type SentTime struct {
 	Recipient string
 	At        time.Time
+}
+
+// ClaimReleaser is an optional interface of a [Store]. Without it, what a dispatcher has claimed that was killed waits for the end of its lease.
+type ClaimReleaser interface {
+	// ReleaseClaims ends the leases of the deliveries that are Sending and whose owner is none of alive, and returns their number. Finding nothing
+	// must be cheap.
+	ReleaseClaims(ctx context.Context, alive []string) (int, error)
 }

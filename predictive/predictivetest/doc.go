@@ -1,5 +1,5 @@
-// Package predictivetest has the conformance suites for [predictive.RecordStore] and [predictive.Registry].
+// Package predictivetest has the conformance suites for [predictive.RecordStore], [predictive.Registry] and [predictive.JobStore].
 //
-// Whoever keeps records or models somewhere else runs [TestRecordStore] or [TestRegistry]: what passes can stand behind
+// Whoever keeps records, models or trainings somewhere else runs [TestRecordStore], [TestRegistry] or [TestJobStore]: what passes can stand behind
 // [predictive.Service].
 package predictivetest

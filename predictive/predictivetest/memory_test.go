@@ -14,3 +14,7 @@ func TestMemoryRecords(t *testing.T) {
 func TestMemoryRegistry(t *testing.T) {
 	predictivetest.TestRegistry(t, func(testing.TB) predictive.Registry { return new(predictive.MemoryRegistry) })
 }
+
+func TestMemoryJobs(t *testing.T) {
+	predictivetest.TestJobStore(t, func(testing.TB) predictive.JobStore { return new(predictive.MemoryJobs) })
+}

@@ -156,7 +156,7 @@ func (r *Registry) retain(root *os.Root, t predictive.ModelType) {
 				outdated = append(outdated, version)
 			}
 		}
-		for _, version := range append(superfluous(whole, r.opts.Keep), outdated...) {
+		for _, version := range append(Superfluous(whole, r.opts.Keep), outdated...) {
 			if version != serving {
 				err = errors.Join(err, remove(root, l, version))
 			}
@@ -176,9 +176,9 @@ func unread(err error) bool {
 // recent returns how many of the versions that are kept are the newest ones.
 func recent(keep int) int { return min(max((keep+1)/2, 2), keep) }
 
-// superfluous returns the versions beyond those to keep. The newest come first. Behind the recent ones, the first of each day goes before others: anybody
-// may train, and must not replace in an hour what was kept for months.
-func superfluous(newestFirst []predictive.Meta, keep int) (list []int) {
+// Superfluous returns the versions beyond those to keep, of models of which Version and TrainedAt count. Behind the recent ones, the first of each day
+// stays before others: anybody may train, and must not replace in an hour what was kept for months.
+func Superfluous(newestFirst []predictive.Meta, keep int) (list []int) {
 	older := newestFirst[min(recent(keep), len(newestFirst)):]
 	var days, others []int // the newest first
 	var last time.Time

@@ -187,6 +187,30 @@ func (s *Store) due(ctx context.Context, c outbox.Claim, free string, busy []any
 	return due, err
 }
 
+// ReleaseClaims implements outbox.ClaimReleaser.
+func (s *Store) ReleaseClaims(ctx context.Context, alive []string) (released int, err error) {
+	names := make([]any, max(len(alive), 1))
+	names[0] = "" // nobody's, but a list cannot be empty
+	for i, name := range alive {
+		names[i] = storage.Text(name)
+	}
+	// A lease that has ended so is over by every clock.
+	which := "state = 'sending' AND lease_us <> 0 AND owner NOT IN (?" + strings.Repeat(", ?", len(names)-1) + ")"
+	var some bool
+	err = s.set.View(ctx, "outbox.lost", func(ctx context.Context, tx *storage.Tx) error {
+		return tx.Row(ctx, "SELECT EXISTS (SELECT 1 FROM alert_deliveries WHERE "+which+")", names, &some)
+	})
+	if err != nil || !some {
+		return 0, err
+	}
+	err = s.updateOutbox(ctx, "outbox.release", func(ctx context.Context, tx *storage.Tx) error {
+		n, err := tx.Exec(ctx, "UPDATE alert_deliveries SET lease_us = 0 WHERE "+which, names...)
+		released = int(n)
+		return err
+	})
+	return released, err
+}
+
 // latest returns the microseconds of a limit, where the zero time is none.
 func latest(t time.Time) int64 {
 	if t.IsZero() {

@@ -38,6 +38,7 @@ var (
 	_ outbox.DigestReader   = (*Store)(nil)
 	_ outbox.Cleaner        = (*Store)(nil)
 	_ outbox.SentLister     = (*Store)(nil)
+	_ outbox.ClaimReleaser  = (*Store)(nil)
 )
 
 // New returns a store over a database that was opened with [Schema].

@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/otkit/otkit/storage"
@@ -58,18 +60,51 @@ func (s *Store) Get(ctx context.Context, id string) (tags.Write, error) {
 }
 
 // MarkUnfinished sets every write that was queued before the given time and has no outcome to WriteUnknown, and returns
-// their number. An engine calls it when it starts: the writes are those of a process that has ended. Where several
-// engines share the database, the time is the start less the longest that a write may be queued, so that the writes of
-// the others are not changed.
+// their number. An engine that has the database to itself calls it when it starts: the writes are those of a process that has ended.
 func (s *Store) MarkUnfinished(ctx context.Context, before time.Time) (int64, error) {
-	var n int64
-	err := s.set.UpdateVital(ctx, "writes.unfinished", func(ctx context.Context, tx *storage.Tx) (err error) {
-		n, err = tx.Exec(ctx, `UPDATE tag_writes SET state = ?, error = ?, completed_us = ?
-			WHERE state = 'Queued' AND queued_us < ?`, string(tags.WriteUnknown),
-			"the engine ended before the outcome was known", storage.Timestamp(s.set.Now()), storage.Timestamp(before))
+	return s.markUnfinished(ctx, "the engine ended before the outcome was known", unfinished, before.UnixMicro())
+}
+
+// MarkUnfinishedOf sets the writes to a driver that were queued before the given time, or at any time if that is zero, and have no outcome to
+// WriteUnknown, and returns their number. Where engines share the driver, the one that takes it over calls it with the zero time before it accepts
+// writes: their clocks may differ, and all that is queued then is of engines that do not run the driver any more.
+//
+// The outcome that such an engine puts in later, because it was only slow, replaces WriteUnknown: what it knows of the device is a fact.
+func (s *Store) MarkUnfinishedOf(ctx context.Context, driver string, before time.Time) (int64, error) {
+	until := int64(math.MaxInt64)
+	if !before.IsZero() {
+		until = before.UnixMicro()
+	}
+	// The index for a driver has all writes to it, so it must not be used.
+	return s.markUnfinished(ctx, "the engine that had the write was lost before the outcome was known", unfinished+" AND driver || '' = ?",
+		until, storage.Text(driver))
+}
+
+// unfinished selects what has no outcome, which is little and in an index of its own.
+const unfinished = "state = 'Queued' AND queued_us < ?"
+
+func (s *Store) markUnfinished(ctx context.Context, why, where string, args ...any) (n int64, err error) {
+	args = append([]any{string(tags.WriteUnknown), why, storage.Timestamp(s.set.Now())}, args...)
+	err = s.set.UpdateVital(ctx, "writes.unfinished", func(ctx context.Context, tx *storage.Tx) (err error) {
+		n, err = tx.Exec(ctx, "UPDATE tag_writes SET state = ?, error = ?, completed_us = ? WHERE "+where, args...)
 		return err
 	})
 	return n, err
+}
+
+// UnfinishedDrivers returns the drivers to which writes were queued before the given time that have no outcome, by id.
+func (s *Store) UnfinishedDrivers(ctx context.Context, before time.Time) (drivers []string, err error) {
+	err = s.set.View(ctx, "writes.unfinishedDrivers", func(ctx context.Context, tx *storage.Tx) error {
+		drivers = nil
+		return tx.Each(ctx, "SELECT driver FROM tag_writes WHERE "+unfinished, []any{before.UnixMicro()}, func(row storage.Scanner) error {
+			var one string
+			err := row.Scan(&one)
+			drivers = append(drivers, one)
+			return err
+		})
+	})
+	slices.Sort(drivers)
+	return slices.Compact(drivers), err
 }
 
 // Trim removes writes with an outcome that were queued before the given time.

@@ -22,7 +22,7 @@ type RecorderOptions struct {
 	MaxPending    int           // pending samples beyond which the oldest are dropped; default 500,000
 	MaxAge        time.Duration // retention; default 31 days, negative for no limit
 	MaxBytes      int64         // retention; default 1 GiB, negative for no limit
-	TrimInterval  time.Duration // default 10 minutes
+	TrimInterval  time.Duration // default 10 minutes; negative: only Trim trims
 }
 
 // maxFlush limits the samples of one call of the store.
@@ -78,8 +78,8 @@ func NewRecorder(store Store, o RecorderOptions) (*Recorder, error) {
 	if store == nil {
 		return nil, errors.New("history: NewRecorder needs a Store")
 	}
-	if o.FlushInterval < 0 || o.FlushSize < 0 || o.MaxPending < 0 || o.TrimInterval < 0 {
-		return nil, errors.New("history: RecorderOptions.FlushInterval, FlushSize, MaxPending and TrimInterval must not be negative")
+	if o.FlushInterval < 0 || o.FlushSize < 0 || o.MaxPending < 0 {
+		return nil, errors.New("history: RecorderOptions.FlushInterval, FlushSize and MaxPending must not be negative")
 	}
 	o.FlushInterval = cmp.Or(o.FlushInterval, time.Second)
 	o.FlushSize = cmp.Or(o.FlushSize, 50_000)
@@ -97,7 +97,9 @@ func NewRecorder(store Store, o RecorderOptions) (*Recorder, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	r.wg.Go(func() { r.flushEvery(ctx) })
-	r.wg.Go(func() { r.trimEvery(ctx) })
+	if o.TrimInterval > 0 {
+		r.wg.Go(func() { r.trimEvery(ctx) })
+	}
 	return r, nil
 }
 
@@ -264,17 +266,18 @@ func (r *Recorder) trimEvery(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			r.trim(ctx)
+			if err := r.Trim(ctx); err != nil && ctx.Err() == nil {
+				r.log.Error("failed to remove old tag history", "error", err)
+			}
 		}
 	}
 }
 
-func (r *Recorder) trim(ctx context.Context) {
+// Trim removes what exceeds RecorderOptions.MaxAge and MaxBytes.
+func (r *Recorder) Trim(ctx context.Context) error {
 	before := time.Time{}
 	if r.o.MaxAge > 0 {
 		before = r.o.Now().Add(-r.o.MaxAge)
 	}
-	if err := r.store.Trim(ctx, before, max(r.o.MaxBytes, 0)); err != nil && ctx.Err() == nil {
-		r.log.Error("failed to remove old tag history", "error", err)
-	}
+	return r.store.Trim(ctx, before, max(r.o.MaxBytes, 0))
 }

@@ -279,7 +279,7 @@ const dropPause = 11 * time.Second
 func TestRecorderOptions(t *testing.T) {
 	_, err := history.NewRecorder(nil, history.RecorderOptions{})
 	require.Error(t, err)
-	for _, o := range []history.RecorderOptions{{FlushInterval: -1}, {FlushSize: -1}, {MaxPending: -1}, {TrimInterval: -1}} {
+	for _, o := range []history.RecorderOptions{{FlushInterval: -1}, {FlushSize: -1}, {MaxPending: -1}} {
 		_, err := history.NewRecorder(&scriptedStore{}, o)
 		require.ErrorContains(t, err, "negative")
 	}

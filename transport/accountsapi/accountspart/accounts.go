@@ -13,6 +13,7 @@ import (
 	"github.com/otkit/otkit/accounts"
 	"github.com/otkit/otkit/transport/accountsapi"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/server"
 )
 
@@ -23,6 +24,8 @@ type Options struct {
 	Sessions accounts.SessionStore // default, with Accounts: in memory
 	// SharedKeys publishes the keys to engines that share the stores; nil where this one has them alone.
 	SharedKeys accounts.KeyStore
+	// Cluster has the engines that share the stores; nil if this one has them for itself. They count failed logins together.
+	Cluster *clusterpart.Cluster
 
 	AdminUsername string        // of the account that is made when there is none; default admin
 	AdminPassword string        // of that account; empty makes a random one
@@ -46,6 +49,7 @@ type Accounts struct {
 	service   *accounts.Service
 	keys      *auth.Keys
 	authority *auth.Authority
+	leave     func() // the bus of the engines; nil if there is none
 }
 
 // New opens the accounts and the signing keys.
@@ -68,7 +72,11 @@ func New(ctx context.Context, o Options) (*Accounts, error) {
 	}
 	a := &Accounts{opts: o}
 	var err error
-	if a.service, err = accounts.New(o.Accounts, o.Sessions, accounts.Options{Now: o.Now, Logger: o.Logger, RefreshTTL: o.RefreshTTL, OnLogin: o.OnLogin, OnSignOut: o.OnSignOut}); err != nil {
+	ao := accounts.Options{Now: o.Now, Logger: o.Logger, RefreshTTL: o.RefreshTTL, OnLogin: o.OnLogin, OnSignOut: o.OnSignOut}
+	if o.Cluster != nil {
+		ao.OnAttempt = a.publish
+	}
+	if a.service, err = accounts.New(o.Accounts, o.Sessions, ao); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
@@ -79,6 +87,11 @@ func New(ctx context.Context, o Options) (*Accounts, error) {
 	}
 	if o.SharedKeys != nil {
 		if err := a.keys.Share(ctx, o.SharedKeys); err != nil {
+			return nil, err
+		}
+	}
+	if b := o.Cluster.Bus(); b != nil {
+		if a.leave, err = b.Subscribe(subjectAttempts, a.note); err != nil {
 			return nil, err
 		}
 	}
@@ -108,9 +121,36 @@ func (a *Accounts) EnsureAdmin(ctx context.Context) (password string, err error)
 	return password, nil
 }
 
+// subjectAttempts is the subject of messages about logins: a byte that is 1 for one that failed, and the key of the attempt.
+const subjectAttempts = "accounts.attempts"
+
+// publish tells the other engines of an attempt. If the bus is down, they do not count it.
+func (a *Accounts) publish(t accounts.Attempt) {
+	failed := byte(0)
+	if t.Failed {
+		failed = 1
+	}
+	_ = a.opts.Cluster.Bus().Publish(subjectAttempts, append([]byte{failed}, t.Key...))
+}
+
+// note counts an attempt of another engine.
+func (a *Accounts) note(data []byte) {
+	if len(data) > 0 {
+		a.service.Note(accounts.Attempt{Failed: data[0] == 1, Key: data[1:]})
+	}
+}
+
+// close leaves the bus.
+func (a *Accounts) close(context.Context) error {
+	if a.leave != nil {
+		a.leave()
+	}
+	return nil
+}
+
 // Part returns what the accounts contribute to a server.
 func (a *Accounts) Part() server.Part {
-	p := server.Part{Name: "accounts", Operations: Operations(), Routes: a.routes, Audited: accountsapi.Audited(a.service, callerOf)}
+	p := server.Part{Name: "accounts", Close: a.close, Operations: Operations(), Routes: a.routes, Audited: accountsapi.Audited(a.service, callerOf)}
 	if a.opts.SharedKeys != nil {
 		p.Jobs = append(p.Jobs, server.Every(auth.PublishEvery, a.opts.Logger,
 			"failed to publish signing keys; other engines may refuse the tokens of this one", a.keys.Publish))

@@ -17,6 +17,7 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmsgrpc"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
@@ -32,6 +33,8 @@ type Options struct {
 	// DataDir is the directory of the file of pending alarms. Without it, alarms that cannot be stored are lost at a
 	// restart.
 	DataDir string
+	// Cluster has the engines that share the stores and the drivers; nil if this one has them for itself.
+	Cluster *clusterpart.Cluster
 	// Poll is how often the stores are read for changes of other engines; 0 if no other engine uses them.
 	Poll   time.Duration
 	MaxAge time.Duration // how long cleared alarms and their events are kept; default 400 days
@@ -83,6 +86,7 @@ type Alarms struct {
 	service *alarms.Service
 	rules   *rules.Service
 	drivers *driveralarms.Monitor
+	plant   *plant       // nil for an engine that is alone
 	pending *pendingFile // nil for none
 }
 
@@ -122,6 +126,10 @@ func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 	t.Accompany(tagspart.Companion{Begin: a.rules.Adopt, End: a.yield})
 	t.AddReferences(a.references)
 	o.Drivers.ExcludeTypes = append(slices.Clone(o.Drivers.ExcludeTypes), typeBridge)
+	if o.Cluster != nil {
+		a.plant = &plant{cluster: o.Cluster}
+		o.Drivers.Engine, o.Drivers.Plant = o.Cluster.Engine(), a.plant
+	}
 	a.drivers, err = driveralarms.New(t.Engine(), a.service, o.Drivers)
 	return err
 }
@@ -157,18 +165,26 @@ func (a *Alarms) Rules() *rules.Service { return a.rules }
 
 // Part returns what the alarms contribute to a server.
 func (a *Alarms) Part() server.Part {
-	o := a.opts
 	return server.Part{Name: "alarms", Operations: Operations(), Audited: alarmsapi.Audited(a.rules), Routes: a.routes, GRPC: a.grpc,
 		Checks: []health.Check{
 			{Name: "alarm-rules", Run: a.checkRules},
 			{Name: "alarm-journal", Ready: true, Run: a.checkJournal},
 		},
 		Metrics: []prometheus.Collector{newAlarmCollector(a.service)},
-		Jobs: []func(context.Context){a.drivers.Run, a.log,
-			server.Every(time.Hour, o.Logger, "failed to remove old alarms", func(ctx context.Context) error {
-				return a.service.Trim(ctx, o.Now().Add(-o.MaxAge))
-			})},
-		Drain: a.drain, Close: a.close}
+		Jobs:    a.jobs(),
+		Drain:   a.drain, Close: a.close}
+}
+
+func (a *Alarms) jobs() []func(context.Context) {
+	o := a.opts
+	trim := server.Every(time.Hour, o.Logger, "failed to remove old alarms", func(ctx context.Context) error {
+		return a.service.Trim(ctx, o.Now().Add(-o.MaxAge))
+	})
+	jobs := []func(context.Context){a.drivers.Run, a.log, o.Cluster.Once("alarms-trim", trim)}
+	if a.plant != nil {
+		jobs = append(jobs, o.Cluster.Once("driver-alarms", a.plant.stand))
+	}
+	return jobs
 }
 
 func (a *Alarms) routes(r server.Router) error {

@@ -21,6 +21,7 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/alertingapi"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/server"
 )
@@ -32,8 +33,10 @@ type Options struct {
 	Outbox      outbox.Store
 	DeadLetters outbox.DeadLetters // default: Outbox, if it lists dead letters
 
-	// Owner names this engine among those that share a database; see dispatch.Options and [EngineName].
-	Owner      string
+	// Owner names this engine among those that share a database; see dispatch.Options and [EngineName]. With Cluster it is the id of the engine there.
+	Owner string
+	// Cluster has the engines that share the stores; nil if this one has them for itself. They must have the same channels and routes.
+	Cluster    *clusterpart.Cluster
 	Channels   []alerting.Channel
 	Routes     alerting.Routes                  // default alerting.DefaultRoutes
 	Unrouted   []string                         // channels that notify of no alarm; any other one must be in Routes
@@ -66,11 +69,30 @@ func (o *Options) setDefaults() {
 	if o.HistoryMaxAge == 0 {
 		o.HistoryMaxAge = 400 * 24 * time.Hour
 	}
+	if o.Cluster != nil {
+		o.Owner = o.Cluster.Engine()
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// alive returns what tells which engines run; nil if this one has the stores for itself.
+func (o *Options) alive() func() []string {
+	if o.Cluster == nil {
+		return nil
+	}
+	return func() (engines []string) {
+		view := o.Cluster.View()
+		for i := range view.Sessions {
+			if engine := view.Sessions[i].Engine; engine != o.Owner || view.Valid {
+				engines = append(engines, engine)
+			}
+		}
+		return engines
 	}
 }
 
@@ -124,7 +146,7 @@ func (p *Alerting) open() (err error) {
 		Journal: p.alarms.Service(), Outbox: o.Outbox, DeadLetters: o.DeadLetters,
 		Silences: p.silences, History: o.History, Channels: o.Channels,
 	}, dispatch.Options{Now: o.Now, Logger: o.Logger, Routes: o.Routes, Unrouted: o.Unrouted, Templates: o.Templates,
-		RateLimits: o.RateLimits, DigestLink: o.digestLink(), Owner: o.Owner, OnDeadLetter: p.alarmDeadLetters})
+		RateLimits: o.RateLimits, DigestLink: o.digestLink(), Owner: o.Owner, Alive: o.alive(), OnDeadLetter: p.alarmDeadLetters})
 	if err != nil {
 		return fmt.Errorf("alerting: %w", err)
 	}
@@ -160,9 +182,9 @@ func (p *Alerting) Part() server.Part {
 		Start:        p.dispatcher.Start,
 		Jobs: []func(context.Context){p.wake,
 			server.Every(time.Minute, o.Logger, "failed to check the limits of alerts and silences", p.maintain),
-			server.Every(time.Hour, o.Logger, "failed to remove old records of alerts", func(ctx context.Context) error {
+			o.Cluster.Once("alert-history-trim", server.Every(time.Hour, o.Logger, "failed to remove old records of alerts", func(ctx context.Context) error {
 				return p.history.Trim(ctx, o.Now().Add(-o.HistoryMaxAge))
-			})},
+			}))},
 		Drain: p.drain}
 }
 

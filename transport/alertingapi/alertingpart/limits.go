@@ -86,6 +86,7 @@ func (p *Alerting) alarmDeadLetters(ctx context.Context, channel string, dead ou
 		case err != nil && !errors.Is(err, alarms.ErrAlarmNotFound):
 			return err
 		case err == nil && c.Last != nil && c.Last.Acknowledged() && dead.Newest.After(c.Last.AcknowledgedAt):
+			signals[0].NotAfter = c.Last.RaisedAt // another engine may have done the same
 			signals = append(signals, raise)
 		default:
 			signals[0] = raise

@@ -116,7 +116,8 @@ func (c *Cluster) Set(kind string, works []cluster.Work) {
 	}
 }
 
-// Owner returns the session of the engine that holds the lease of a work, with its epoch. ok is false if nobody does.
+// Owner returns the session of the engine that holds the lease of a work, with its epoch. ok is false if nobody does, or if it was this engine and it could not
+// renew its leases in time.
 func (c *Cluster) Owner(kind, id string) (s cluster.Session, epoch uint64, ok bool) {
 	if c == nil {
 		return s, 0, false
@@ -128,7 +129,7 @@ func (c *Cluster) Owner(kind, id string) (s cluster.Session, epoch uint64, ok bo
 		return s, 0, false
 	}
 	k := slices.IndexFunc(view.Sessions, func(s cluster.Session) bool { return s.ID == view.Leases[i].Session })
-	if k < 0 {
+	if k < 0 || view.Sessions[k].ID == view.Self && !view.Valid {
 		return s, 0, false
 	}
 	return view.Sessions[k], view.Leases[i].Epoch, true
@@ -138,7 +139,7 @@ func (c *Cluster) Owner(kind, id string) (s cluster.Session, epoch uint64, ok bo
 const kindJob = "job"
 
 // Once returns a job for server.Part.Jobs that runs on one engine at a time: job is called with a context that ends when another engine takes it over, and may
-// be called again. An engine that is alone runs it like any other. Names must differ, such as alarms-trim.
+// be called again. If it returns before, it has nothing more to do. An engine that is alone runs it like any other. Names must differ, such as alarms-trim.
 func (c *Cluster) Once(name string, job func(ctx context.Context)) func(ctx context.Context) {
 	if c == nil {
 		return job
@@ -162,6 +163,7 @@ func (c *Cluster) doJob(ctx context.Context, name string, _ *cluster.Held) error
 		return errNoJob.On("job", name)
 	}
 	job(ctx)
+	<-ctx.Done() // or it would count as one that this engine cannot do
 	return nil
 }
 

@@ -180,8 +180,11 @@ func New(ctx context.Context, o Options) (*Tags, error) {
 func (t *Tags) open(ctx context.Context) (err error) {
 	o := t.opts
 	if o.HistoryStore != nil {
-		t.recorder, err = history.NewRecorder(o.HistoryStore, history.RecorderOptions{Logger: o.Logger, Now: o.Now,
-			MaxAge: o.History.MaxAge, MaxBytes: o.History.MaxBytes, FlushInterval: o.History.FlushEvery})
+		ro := history.RecorderOptions{Logger: o.Logger, Now: o.Now, MaxAge: o.History.MaxAge, MaxBytes: o.History.MaxBytes, FlushInterval: o.History.FlushEvery}
+		if o.Cluster != nil {
+			ro.TrimInterval = -1 // one engine trims for all
+		}
+		t.recorder, err = history.NewRecorder(o.HistoryStore, ro)
 		if err != nil {
 			return err
 		}

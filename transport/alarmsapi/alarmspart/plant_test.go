@@ -1,0 +1,90 @@
+package alarmspart
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/rules"
+	"github.com/otkit/otkit/cluster"
+	"github.com/otkit/otkit/internal/plantest"
+	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/transport/tagsapi/tagspart"
+)
+
+// away is a driver whose device cannot be reached.
+type away struct{}
+
+func (away) Connect(context.Context) error                            { return errors.New("connection refused") }
+func (away) Read(context.Context, []tags.Point, []tags.Reading) error { return tags.ErrNotConnected }
+func (away) Write(context.Context, []tags.WriteItem, []error) error   { return tags.ErrNotConnected }
+func (away) Close() error                                             { return nil }
+
+// trims counts the trims of alarms.
+type trims struct {
+	*alarms.Memory
+	n atomic.Int32
+}
+
+func (s *trims) Trim(context.Context, time.Time) error {
+	s.n.Add(1)
+	return nil
+}
+
+func TestEnginesOfAPlantRaiseTheAlarmOfADriverOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plant, store := plantest.New(t), &trims{Memory: alarms.NewMemory()}
+		ruleStore := rules.NewMemory(store.Memory)
+		var able atomic.Pointer[string]
+		var services []*alarms.Service
+		for _, id := range []string{"a", "b"} {
+			e := plant.Join(id)
+			e.Cluster.Handle("driver", func(ctx context.Context, _ string, _ *cluster.Held) error {
+				if who := able.Load(); who == nil || *who != id {
+					return errors.New("the driver type is not known")
+				}
+				<-ctx.Done()
+				return nil
+			})
+			e.Cluster.Set("driver", []cluster.Work{{Name: "press"}})
+			t1, err := tagspart.New(t.Context(), tagspart.Options{ModelPath: filepath.Join(t.TempDir(), "model.json"),
+				Drivers: []tagspart.Driver{{ID: "press", Driver: away{}, Options: tags.DriverOptions{Type: "Fake"}}}})
+			require.NoError(t, err)
+			a, err := New(t.Context(), t1, Options{Alarms: store, Resolutions: store.Memory, Rules: ruleStore, RuleStates: ruleStore, Poll: time.Second, Cluster: e.Cluster})
+			require.NoError(t, err)
+			t.Cleanup(func() {
+				require.NoError(t, t1.Part().Drain(context.Background()))
+				require.NoError(t, errors.Join(a.drain(context.Background()), a.close(context.Background())))
+			})
+			services = append(services, a.Service())
+			e.Start(a.Part())
+		}
+		time.Sleep(40 * time.Second)
+		active := func() []alarms.Occurrence {
+			list, err := services[0].Active(t.Context())
+			require.NoError(t, err)
+			return list
+		}
+		require.Len(t, active(), 1)
+		require.Equal(t, "Driver press (Fake) is offline: no engine runs it (a: the driver type is not known; b: the driver type is not known)", active()[0].Message)
+		require.NotContains(t, active()[0].Labels, "engine")
+		b := "b"
+		able.Store(&b)
+		time.Sleep(2 * time.Minute)
+		require.Len(t, active(), 1)
+		require.Equal(t, "b", active()[0].Labels["engine"])
+		require.Contains(t, active()[0].Message, "connection refused")
+		time.Sleep(time.Hour)
+		events, err := services[1].Events(t.Context(), 0, 100)
+		require.NoError(t, err)
+		require.Len(t, events, 2, "raised, and updated when an engine ran the driver")
+		require.EqualValues(t, 1, store.n.Load())
+	})
+}
