@@ -14,6 +14,11 @@ const single = matchMedia("(max-width: 1100px)");
 export const narrowed = signal(single.matches);
 single.addEventListener("change", () => (narrowed.value = single.matches));
 
+const folding = matchMedia("(max-width: 1250px)");
+/** The views that are not everywhere are behind "More". */
+export const folded = signal(folding.matches);
+folding.addEventListener("change", () => (folded.value = folding.matches));
+
 /** The mark of a priority: colour, shape and digit. */
 export function Mark({ severity, dim, blink, label = true }: { severity: string; dim?: boolean; blink?: boolean; label?: boolean }) {
   const n = rank(severity);
@@ -72,9 +77,13 @@ export function Icon({ name }: { name: keyof typeof icons }) {
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
-    const before = document.activeElement as HTMLElement | null;
-    ref.current?.showModal();
-    return () => before?.focus?.();
+    const e = ref.current!;
+    e.showModal();
+    if (!e.querySelector("[autofocus]")) e.querySelector<HTMLElement>("form :is(input, select, textarea):not(:disabled, :read-only:not(select, [type=checkbox], [type=file]))")?.focus();
+    return () => {
+      e.close(); // which gives the keyboard back to what has opened it
+      if (document.activeElement === document.body) document.getElementById("main")?.focus();
+    };
   }, []);
   return (
     <dialog ref={ref} aria-labelledby="dialog-title" onCancel={(e) => { e.preventDefault(); onClose(); }}>
@@ -106,7 +115,10 @@ interface GridProps {
   onActive: (i: number) => void;
   onEnter?: (i: number) => void;
   onSpace?: (i: number) => void;
+  /** The rows that are there, with some above and below those in sight. */
   onRange?: (first: number, last: number) => void;
+  /** The rows that can be read as a whole. */
+  onSight?: (first: number, last: number) => void;
   onPointer?: () => void;
   sorted?: { id: string; down: boolean };
   onSort?: (id: string) => void;
@@ -120,9 +132,13 @@ export function Grid(p: GridProps) {
   const ref = useRef<HTMLDivElement>(null);
   const head = 32;
   const [range, setRange] = useState<[number, number]>([0, 40]);
+  const [sight, setSight] = useState<[number, number]>([0, 0]);
   const look = () => {
     const e = ref.current;
     if (!e) return;
+    const room = e.clientHeight - (phone.value ? 0 : head);
+    const [top, bottom] = [Math.ceil(e.scrollTop / p.rowHeight), Math.floor((e.scrollTop + room) / p.rowHeight)];
+    setSight((s) => (s[0] === top && s[1] === bottom ? s : [top, bottom]));
     const first = Math.max(0, Math.floor(e.scrollTop / p.rowHeight) - 8);
     const last = Math.ceil((e.scrollTop + e.clientHeight) / p.rowHeight) + 8;
     setRange((r) => (r[0] === first && r[1] === last ? r : [first, last]));
@@ -135,6 +151,7 @@ export function Grid(p: GridProps) {
   }, [p.rowHeight, p.count]);
   const [first, last] = [range[0], Math.min(range[1], p.count)];
   useEffect(() => p.onRange?.(first, last), [first, last, p.count]);
+  useEffect(() => p.onSight?.(sight[0], Math.min(sight[1], p.count)), [sight, p.count]);
 
   const go = (i: number) => {
     const e = ref.current;
