@@ -287,6 +287,9 @@ func (t *Tag) engineering(raw Value) (Value, bool) {
 	numeric := raw.kind == kindInt || raw.kind == kindFloat
 	if numeric && (t.scaled() || raw.Type() != t.DataType) {
 		f, _ := raw.Float()
+		if d, ok := part(t.scale()); ok {
+			return t.number(f/d + t.Offset)
+		}
 		return t.number(f*t.scale() + t.Offset)
 	}
 	return raw, raw.Type() == t.DataType
@@ -301,6 +304,12 @@ func (t *Tag) raw(v Value) (Value, bool) {
 		return t.number((f - t.Offset) / t.scale())
 	}
 	return v, true
+}
+
+// part returns 10 for a scale of 0.1, and so on: 569/10 is 56.9, while 569*0.1 is a little more.
+func part(scale float64) (d float64, ok bool) {
+	d = math.Round(1 / scale)
+	return d, 1/d == scale
 }
 
 func (t *Tag) number(f float64) (Value, bool) {

@@ -23,6 +23,7 @@ func TestScaling(t *testing.T) {
 		{"scaled int is rounded", intTag("plc.a", scaled(0.1, 0)), i(15), i(2)},
 		{"rounded away from zero", intTag("plc.a", scaled(0.1, 0)), i(-15), i(-2)},
 		{"scale and offset", intTag("plc.a", ofType(tags.Float), scaled(0.5, -10)), i(7), f(-6.5)},
+		{"tenths stay tenths", intTag("plc.a", ofType(tags.Float), scaled(0.1, 0)), i(569), f(56.9)},
 		{"offset alone", intTag("plc.a", ofType(tags.Float), scaled(0, 2)), f(1), f(3)},
 		{"int to float", intTag("plc.a", ofType(tags.Float)), i(7), f(7)},
 		{"float to int is rounded", intTag("plc.a"), f(6.5), i(7)},

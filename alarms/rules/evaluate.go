@@ -15,6 +15,9 @@ import (
 
 const ruleKey = "rule:"
 
+// reading is what a rule compares with its limit.
+type reading struct{ value, setpoint tags.Value }
+
 // evaluation is the state of a rule. It is guarded by the mutex of the Service.
 type evaluation struct {
 	rule     Rule
@@ -30,6 +33,7 @@ type evaluation struct {
 	over      bool      // result of the last evaluation
 	confirmed bool      // evaluated since the phase was restored
 	known     bool      // the current samples could be evaluated
+	beyond    reading   // the last one beyond the limit, which the deadband and a delay outlast
 	idle      bool      // another service evaluates the rule, or will; see Adopt
 	doubt     bool      // another service cleared the alarm while nothing could be evaluated here
 
@@ -191,7 +195,7 @@ func (e *evaluation) violated(now time.Time) (over, known bool) {
 			return false, false
 		}
 		rate, whole := e.rate(now)
-		over = e.beyond(rate)
+		over = e.exceeds(rate)
 		return over, over || whole
 	}
 	if !w.numeric {
@@ -199,7 +203,7 @@ func (e *evaluation) violated(now time.Time) (over, known bool) {
 	}
 	switch rule.Kind {
 	case Low, LowLow:
-		return w.number < rule.Limit || e.over && w.number < rule.Limit+rule.Deadband, true
+		return e.outside(w.number < rule.Limit, w.number < rule.Limit+rule.Deadband), true
 	case Deviation:
 		sp := rule.Setpoint
 		if e.setpoint != nil {
@@ -208,14 +212,38 @@ func (e *evaluation) violated(now time.Time) (over, known bool) {
 			}
 			sp = e.setpoint.number
 		}
-		return e.beyond(math.Abs(w.number - sp)), true
+		return e.exceeds(math.Abs(w.number - sp)), true
 	}
-	return e.beyond(w.number), true
+	return e.exceeds(w.number), true
 }
 
-// beyond reports whether a number is above the limit, or not far enough below it to be normal again.
-func (e *evaluation) beyond(n float64) bool {
-	return n > e.rule.Limit || e.over && n > e.rule.Limit-e.rule.Deadband
+// exceeds reports whether a number is above the limit, or not far enough below it to be normal again.
+func (e *evaluation) exceeds(n float64) bool {
+	return e.outside(n > e.rule.Limit, n > e.rule.Limit-e.rule.Deadband)
+}
+
+// outside reports whether a reading is beyond the limit, or was and is within the deadband still.
+func (e *evaluation) outside(beyond, within bool) bool {
+	if beyond {
+		e.beyond = reading{value: e.tag.value}
+		if e.setpoint != nil {
+			e.beyond.setpoint = e.setpoint.value
+		}
+	}
+	return beyond || e.over && within
+}
+
+// evidence returns the reading that an alarm names: the last one beyond the limit, because the present one may be back within the
+// deadband at the end of a delay.
+func (e *evaluation) evidence() reading {
+	if e.over && !e.beyond.value.IsZero() {
+		return e.beyond
+	}
+	now := reading{value: e.tag.value}
+	if e.setpoint != nil {
+		now.setpoint = e.setpoint.value
+	}
+	return now
 }
 
 // matches reports whether the value is one of the states of the rule.
@@ -359,7 +387,7 @@ func (e *evaluation) alarm(at time.Time) alarms.Signal {
 func (e *evaluation) cause() alarms.Cause {
 	c := alarms.Cause{Tag: e.rule.Tag, Rule: e.rule.ID, Instructions: e.rule.Instructions}
 	if !e.rule.ofQuality() {
-		c.Value = limits.Clip(e.tag.value.String())
+		c.Value = limits.Clip(e.evidence().value.String())
 	}
 	if e.rule.numeric() {
 		c.Limit = number(e.rule.Limit)
@@ -369,6 +397,7 @@ func (e *evaluation) cause() alarms.Cause {
 
 // text returns the message with its placeholders replaced.
 func (e *evaluation) text() string {
+	read := e.evidence()
 	s := e.message.fill(func(name string) string {
 		switch name {
 		case "name":
@@ -378,12 +407,12 @@ func (e *evaluation) text() string {
 		case "kind":
 			return string(e.rule.Kind)
 		case "value":
-			return shown(e.tag.value)
+			return shown(read.value)
 		case "unit":
 			return e.tag.unit()
 		case "setpoint":
 			if e.setpoint != nil {
-				return shown(e.setpoint.value)
+				return shown(read.setpoint)
 			}
 			return number(e.rule.Setpoint)
 		}

@@ -543,3 +543,22 @@ func TestRulesOptions(t *testing.T) {
 	_, err = rules.New(t.Context(), store, s, rules.Options{FlushInterval: -1})
 	require.ErrorContains(t, err, "FlushInterval")
 }
+
+// A value that is back within the deadband at the end of the delay does not contradict the alarm.
+func TestAnAlarmNamesAValueBeyondItsLimit(t *testing.T) {
+	for kind, values := range map[rules.Kind][]float64{rules.High: {70, 85, 79}, rules.Low: {90, 75, 81}} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlant(t, rule(kind, func(r *rules.Rule) { r.Limit, r.OnDelay, r.Deadband = 80, 10*time.Second, 2 }))
+			defer p.stop()
+			for _, v := range values {
+				p.set(v)
+				time.Sleep(time.Second)
+			}
+			time.Sleep(10 * time.Second)
+			alarm := p.active()
+			require.NotNil(t, alarm, kind)
+			require.Contains(t, alarm.Message, fmt.Sprintf("is %v °C", values[1]))
+			require.Equal(t, fmt.Sprint(values[1]), alarm.Cause.Value)
+		})
+	}
+}

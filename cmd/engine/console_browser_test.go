@@ -113,3 +113,15 @@ func TestTheConfigurationOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
 	drive(t, "configuration.cjs")
 }
+
+// An operator works by the keyboard alone.
+func TestTheKeyboardInTheConsole(t *testing.T) {
+	t.Parallel()
+	drive(t, "keyboard.cjs")
+}
+
+// A trend shows a value for as long as it holds.
+func TestTheTrendOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "trend.cjs")
+}

@@ -18,17 +18,26 @@ import (
 // The scripts ask otctl itself, which prints a candidate in each line. Nothing is printed where the shell should complete files.
 var completionScripts = map[string]string{
 	"bash": `_otctl() {
-    local IFS=$'\n' line cur words
-    words=("${COMP_WORDS[@]:1:COMP_CWORD}")
-    cur=${COMP_WORDS[COMP_CWORD]}
-    if declare -F _get_comp_words_by_ref >/dev/null; then
-        local cword
-        _get_comp_words_by_ref -n =: cur words cword
-        words=("${words[@]:1:cword}")
-    fi
+    # Bash divides words at : and =, which ids and values have, and completes what is behind the last one.
+    local IFS=$'\n' breaks=${COMP_WORDBREAKS//[^:=]/} join= kept= line word i n=0
+    local words=()
+    for ((i = 1; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if [[ -n $breaks && -n $word && -z ${word//[$breaks]/} && $n -gt 0 ]]; then
+            words[n-1]+=$word join=1
+        elif [[ -n $join ]] && [[ -n $word || ${COMP_LINE:0:COMP_POINT} != *' ' ]]; then
+            words[n-1]+=$word join=
+        else
+            words[n++]=$word join=
+        fi
+    done
+    word=${words[n-1]}
+    if [[ -n $breaks ]]; then kept=${word%"${word##*[$breaks]}"}; fi
     COMPREPLY=()
-    while IFS= read -r line; do COMPREPLY+=("$(printf %q "${line%%$'\t'*}")"); done < <(otctl __complete "${words[@]}" 2>/dev/null)
-    if declare -F __ltrim_colon_completions >/dev/null; then __ltrim_colon_completions "$cur"; fi
+    while IFS= read -r line; do
+        line=${line%%$'\t'*}
+        COMPREPLY+=("$(printf %q "${line#"$kept"}")")
+    done < <(otctl __complete "${words[@]}" 2>/dev/null)
 }
 complete -o default -F _otctl otctl
 `,

@@ -239,7 +239,7 @@ func TestAnExportThatBreaksOffLeavesNoFile(t *testing.T) {
 func TestCompletionScripts(t *testing.T) {
 	t.Parallel()
 	u := fake(t, func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, `{"tags":[{"name":"sim.two words"},{"name":"sim.x$(touch hacked)"}],"totalCount":2}`)
+		fmt.Fprint(w, `{"tags":[{"name":"sim.two words"},{"name":"sim.x$(touch hacked)"},{"name":"urn:plant:scale=7"},{"name":"urn:plant:press"}],"totalCount":4}`)
 	})
 	u.fails(2, "bash, zsh and fish", "completion", "tcsh")
 	require.Contains(t, u.ok("completion", "zsh"), "compdef")
@@ -258,11 +258,14 @@ func TestCompletionScripts(t *testing.T) {
 	require.Equal(t, "sim.two words|sim.x$(touch hacked)|files\n", shell(zsh, "-f", "-c", `autoload -Uz compinit; compinit -u -D; source <(otctl completion zsh)
 		compadd() { print -rn -- "${(j:|:)names}|" }; _files() { print files }
 		words=(otctl tags get sim.); CURRENT=4; _otctl; words=(otctl aas import ""); _otctl`))
-	cmd := exec.Command(bash, "--norc", "-c", `eval "$(otctl completion bash)"; COMP_WORDS=(otctl tags get sim.); COMP_CWORD=3; _otctl; printf '%s\n' "${COMPREPLY[@]}"`)
-	cmd.Env, cmd.Dir = u.env, u.dir
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	require.Equal(t, "sim.two\\ words\nsim.x\\$\\(touch\\ hacked\\)\n", string(out))
-	_, err = os.Stat(filepath.Join(u.dir, "hacked"))
+	completed := func(words string) string {
+		return shell(bash, "--norc", "-c", `eval "$(otctl completion bash)"; COMP_WORDBREAKS=$' \t\n"'"'"'@><=;|&(:'; COMP_WORDS=(`+words+`); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _otctl; printf '%s\n' "${COMPREPLY[@]}"`)
+	}
+	require.Equal(t, "sim.two\\ words\nsim.x\\$\\(touch\\ hacked\\)\n", completed("otctl tags get sim."))
+	// Words as bash divides them: what is behind the last colon is completed.
+	require.Equal(t, "plant:scale=7\nplant:press\n", completed("otctl tags get urn : pl"))
+	require.Equal(t, "plant:scale=7\nplant:press\n", completed("otctl tags get urn :"))
+	require.Equal(t, "7\n", completed("otctl tags get urn : plant : scale ="))
+	_, err := os.Stat(filepath.Join(u.dir, "hacked"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

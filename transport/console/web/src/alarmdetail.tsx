@@ -55,6 +55,7 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
       notify(problemText(err), true);
     }
   };
+  const shelved = events?.findLast((e) => e.event === "Shelved");
   const tag = a?.tagName ?? (a && rows.has(a.source) ? a.source : undefined);
   return (
     <aside class="panel fill detail" aria-labelledby="detail-title">
@@ -79,7 +80,7 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
             </div>
             {a.instructions && <div class="instructions"><h3>{t("alarm.instructions")}</h3><p>{a.instructions}</p></div>}
             <dl>
-              <dt>{t("state")}</dt><dd>{word("state", state)}</dd>
+              <dt>{t("state")}</dt><dd>{word("state", state)}{state === "Shelved" && shelved?.until ? ` ${t("until", { time: when(shelved.until) })}` : ""}</dd>
               <dt>{t("priority.name")}</dt><dd>{word("severity", a.severity)}</dd>
               <dt>{t("alarm.raised")}</dt><dd>{full(new Date(a.triggeredAt))}</dd>
               {a.clearedAt && <><dt>{t("alarm.cleared")}</dt><dd>{full(new Date(a.clearedAt))}</dd></>}
@@ -90,7 +91,7 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
               {a.ruleId && <><dt>{t("rule")}</dt><dd><a href={href("rules", a.ruleId)}>{a.ruleId}</a></dd></>}
               {a.comment && <><dt>{t("comment")}</dt><dd>{a.comment}</dd></>}
               <dt>{t("code")}</dt><dd class="figure">{a.code}</dd>
-              {Object.entries(a.labels ?? {}).map(([k, v]) => <><dt>{k}</dt><dd>{v}</dd></>)}
+              {Object.entries(a.labels ?? {}).filter(([k, v]) => k !== "ruleId" || v !== a.ruleId).map(([k, v]) => <><dt>{k}</dt><dd>{v}</dd></>)}
             </dl>
           </>
         )}

@@ -1,12 +1,12 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { alarms, changed, compare, failed, flood, isSuppressed, loaded, needsAck, severities, stateOf, summary } from "./alarmstore";
-import { get, post, problemText, type Alarm } from "./api";
+import { get, post, problemText, type Alarm, type Suppressed } from "./api";
 import { AlarmDetail, alarmFigure, alarmLimit } from "./alarmdetail";
 import { AcknowledgeDialog, ShelveDialog } from "./alarmdialogs";
 import { count, when } from "./format";
 import { go, href, route } from "./route";
 import { t, word } from "./strings";
-import { Grid, Mark, notify, phone, type Column } from "./ui";
+import { Grid, Mark, notify, phone, useRepeat, type Column } from "./ui";
 
 const tabs = ["active", "suppressed", "history"] as const;
 const holdFor = 4000; // ms that rows stand still after the pointer has moved over them
@@ -52,11 +52,11 @@ function columns(select: boolean, split: boolean): Column[] {
   return [
     ...(select ? [{ id: "select", title: "", width: "34px" }] : []),
     { id: "priority", title: t("priority.short"), width: "38px" },
-    { id: "time", title: t("time"), width: "112px" },
+    { id: "time", title: t("time"), width: "128px" },
     { id: "source", title: t("source"), width: "minmax(100px, 1fr)" },
-    { id: "message", title: t("message"), width: "minmax(180px, 2.6fr)" },
+    { id: "message", title: t("message"), width: "minmax(180px, 4fr)" },
     ...(split ? [] : [{ id: "value", title: t("valueLimit"), width: "minmax(90px, .8fr)", end: true }]),
-    { id: "state", title: t("state"), width: "minmax(172px, .9fr)" },
+    { id: "state", title: t("state"), width: "minmax(192px, .9fr)" },
     { id: "ack", title: select ? t("ack") : t("ack.by"), width: select ? "90px" : "minmax(110px, .8fr)" },
   ];
 }
@@ -68,6 +68,7 @@ interface RowProps {
   tab: string;
   split: boolean;
   selected?: boolean;
+  until?: string; // of its shelving
   onSelect?: (id: string, range: boolean) => void;
   onAck?: (id: string) => void;
 }
@@ -75,9 +76,10 @@ interface RowProps {
 const acknowledgeOne = (id: string) => void acknowledge([id], "");
 
 /** It is not rendered again as long as what it is given stays the same, functions too. */
-function AlarmRow({ a, attributes, chosen, tab, split, selected, onSelect, onAck }: RowProps) {
+function AlarmRow({ a, attributes, chosen, tab, split, selected, until, onSelect, onAck }: RowProps) {
   const state = stateOf(a);
   const open = !a.acknowledgedAt && !isSuppressed(state);
+  const stateText = [word("state", state), state === "Shelved" && until ? t("until", { time: when(until) }) : ""].filter(Boolean).join(" ");
   const all = {
     ...attributes,
     class: `${attributes.class} alarm${open ? " open" : ""}${chosen ? " chosen" : ""}${a.isActive ? "" : " returned"}`,
@@ -101,7 +103,7 @@ function AlarmRow({ a, attributes, chosen, tab, split, selected, onSelect, onAck
       <div {...all}>
         {select}
         <span role="gridcell">{mark}</span>
-        <span role="gridcell" class="two"><b class="message">{a.message}</b><small>{a.source} · {when(a.triggeredAt)} · {word("state", state)}</small></span>
+        <span role="gridcell" class="two"><b class="message">{a.message}</b><small>{a.source} · {when(a.triggeredAt)} · {stateText}</small></span>
         {ack}
       </div>
     );
@@ -115,7 +117,7 @@ function AlarmRow({ a, attributes, chosen, tab, split, selected, onSelect, onAck
       <span role="gridcell" title={a.source}>{a.source}</span>
       <span role="gridcell" class="message" title={a.message}>{a.message}</span>
       {!split && <span role="gridcell" class="end figure">{alarmFigure(a)}{limit && <span class="quiet"> / {limit}</span>}</span>}
-      <span role="gridcell">{word("state", state)}</span>
+      <span role="gridcell" title={stateText}>{stateText}</span>
       {ack}
     </div>
   );
@@ -147,6 +149,10 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
   const last = useRef(-1);
   const [, again] = useState(0);
   const version = changed.value;
+  const [ends, setEnds] = useState<Map<number, string>>(new Map()); // of what is shelved, by code
+  useRepeat(() => {
+    if (suppressed) void get<Suppressed[]>("/api/v1/alarms/suppressed").then((l) => setEnds(new Map(l.flatMap((s) => (s.shelvedUntil ? [[s.code, s.shelvedUntil]] : [])))), () => undefined);
+  }, 10_000, [suppressed, version]);
 
   const fresh = useMemo(() => {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -211,13 +217,13 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
       </div>
       {failed.value && <p class="error" role="alert">{t("alarms.failed")}</p>}
       <Grid
-        label={t(suppressed ? "alarms.suppressed" : "alarms.active")} columns={columns(!suppressed, !!chosen)} count={list.length} rowHeight={phone.value ? 64 : 30} busy={!loaded.value} selectable={!suppressed}
+        label={t(suppressed ? "alarms.suppressed" : "alarms.active")} columns={columns(!suppressed, !!chosen)} count={list.length} rowHeight={phone.value ? 84 : 30} busy={!loaded.value} selectable={!suppressed}
         active={active} onActive={(i) => { moved.current = Date.now(); setAt(list[i]?.id); }} onEnter={(i) => go("alarms", suppressed ? "suppressed" : "active", list[i].id)} onSpace={(i) => !suppressed && needsAck(list[i]) && pick(list[i].id, false)}
         onPointer={() => (moved.current = Date.now())}
         onSight={(first, end) => setSight((s) => (s[0] === first && s[1] === end ? s : [first, end]))}
         row={(i, attributes) => (
           <AlarmRow
-            key={list[i].id} a={list[i]} attributes={attributes} chosen={list[i].id === chosen} split={!!chosen} tab={suppressed ? "suppressed" : "active"} selected={selection.has(list[i].id)}
+            key={list[i].id} a={list[i]} attributes={attributes} chosen={list[i].id === chosen} split={!!chosen} tab={suppressed ? "suppressed" : "active"} selected={selection.has(list[i].id)} until={ends.get(list[i].code)}
             onSelect={suppressed ? undefined : onSelect} onAck={suppressed ? undefined : acknowledgeOne}
           />
         )}
@@ -283,7 +289,7 @@ function Past({ chosen }: { chosen?: string }) {
       </div>
       {error ? <p class="error" role="alert">{problemText(error)}</p> : null}
       <Grid
-        label={t("alarms.history")} columns={columns(false, !!chosen)} count={total} rowHeight={phone.value ? 64 : 30} busy={busy} active={active} onActive={setActive}
+        label={t("alarms.history")} columns={columns(false, !!chosen)} count={total} rowHeight={phone.value ? 84 : 30} busy={busy} active={active} onActive={setActive}
         onEnter={(i) => { const a = at(i); if (a) go("alarms", "history", a.id); }}
         onRange={(first, last) => { for (let p = Math.floor(first / size) + 1; p <= Math.floor(Math.max(first, last - 1) / size) + 1 && p <= Math.ceil(total / size); p++) void load(p); }}
         row={(i, attributes) => {

@@ -37,7 +37,7 @@ export function problemText(err: unknown): string {
   if (!(err instanceof Problem)) return word("problem", "NETWORK");
   const known = word("problem", err.code);
   const own = known !== err.code ? known : err.detail || err.code || word("problem", "OTHER");
-  return [own, ...err.fields.map((f) => f.message)].join(" · ");
+  return [own, ...err.fields.map((f) => `${f.field} ${f.message}`.trim())].join(" · ");
 }
 
 /** Whether an error says that nothing was done. Of any other one, such as a lost connection, it is not known. */

@@ -24,7 +24,7 @@ function axes(host: Element, decimals: number): uPlot.Axis[] {
 }
 
 export interface Plot {
-  set(data: uPlot.AlignedData, range?: [number, number]): void;
+  set(data: uPlot.AlignedData, range?: [number, number], stepped?: boolean): void;
   destroy(): void;
 }
 
@@ -64,6 +64,8 @@ function limits(lines: { at: number; name: string }[], ink: string): uPlot.Plugi
 
 interface TrendOptions {
   decimals: number;
+  bool: boolean;
+  /** A value holds until the next one, as stored samples do. */
   stepped: boolean;
   limits: { at: number; name: string }[];
   onZoom: (from: number, to: number) => void;
@@ -72,9 +74,10 @@ interface TrendOptions {
 
 /** The trend of a tag: time, the mean, the least and the greatest of each interval; gaps where there is nothing good. */
 export function trend(host: HTMLElement, data: uPlot.AlignedData, range: [number, number], o: TrendOptions): Plot {
-  let bounds = range;
+  let bounds = range, stepped = o.stepped;
   const ink = colour(host, "--ink"), band = colour(host, "--band");
-  const paths = o.stepped ? uPlot.paths.stepped!({ align: 1 }) : uPlot.paths.linear!();
+  const steps = uPlot.paths.stepped!({ align: 1 }), line = uPlot.paths.linear!();
+  const paths: uPlot.Series.PathBuilder = (...where) => (stepped ? steps : line)(...where);
   const u = new uPlot({
     width: host.clientWidth, height: host.clientHeight,
     legend: { show: false },
@@ -83,7 +86,7 @@ export function trend(host: HTMLElement, data: uPlot.AlignedData, range: [number
       x: { time: true, range: () => bounds },
       y: { range: (_, lo, hi) => {
         if (lo == null || hi == null) return [0, 1];
-        if (o.stepped && lo >= 0 && hi <= 1) return [-0.1, 1.1];
+        if (o.bool) return [-0.1, 1.1];
         const pad = (hi - lo || Math.abs(hi) * 0.1 || 1) * 0.08;
         return [lo - pad, hi + pad];
       } },
@@ -102,7 +105,7 @@ export function trend(host: HTMLElement, data: uPlot.AlignedData, range: [number
     },
   }, data, host);
   const stop = fitted(host, u);
-  return { set: (d, r) => { if (r) bounds = r; u.setData(d); }, destroy: () => { stop(); u.destroy(); } };
+  return { set: (d, r, s) => { if (r) bounds = r; stepped = s ?? stepped; u.setData(d); }, destroy: () => { stop(); u.destroy(); } };
 }
 
 /** Bars by hour with a line for what can be managed. */

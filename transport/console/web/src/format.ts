@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { language } from "./strings";
+import { language, word } from "./strings";
 import type { Tag, Value } from "./api";
 
 const formats = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>();
@@ -64,7 +64,7 @@ export function decimalsOf(tag: Pick<Tag, "dataType" | "minValue" | "maxValue"> 
 
 export function value(v: Value | null | undefined, tag: Pick<Tag, "dataType" | "minValue" | "maxValue">): string {
   if (!v) return "–";
-  if (v.boolValue !== undefined) return v.boolValue ? "1" : "0";
+  if (v.boolValue !== undefined) return word("bool", String(v.boolValue));
   if (v.doubleValue !== undefined) return Number.isFinite(Number(v.doubleValue)) ? decimal(Number(v.doubleValue), decimalsOf(tag)) : String(v.doubleValue);
   if (v.int64Value !== undefined) return number(0).format(typeof v.int64Value === "string" ? BigInt(v.int64Value) : v.int64Value);
   if (v.stringValue !== undefined) return v.stringValue;

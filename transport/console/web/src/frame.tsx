@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { flood, loaded, severities, stateOf, summary } from "./alarmstore";
 import { engine, engineName } from "./engine";
 import { clock, count, when } from "./format";
@@ -9,7 +9,8 @@ import { href, route } from "./route";
 import { session, signOut, unreachable } from "./session";
 import { blocked, setSound, silence, soundOn, sounding } from "./sound";
 import { t, word, type Key } from "./strings";
-import { Icon, Mark, notice, type icons } from "./ui";
+import { useMenu } from "./menu";
+import { folded, Icon, Mark, notice, type icons } from "./ui";
 import { allowed, views } from "./views";
 
 export { theme, Preferences };
@@ -18,12 +19,11 @@ const everywhere = ["overview", "tags", "alarms"] as const;
 
 function Navigation() {
   const at = route.value[0] ?? "overview";
-  const menu = useRef<HTMLDetailsElement>(null);
+  const { close, menu } = useMenu();
   const waiting = summary.value.unacknowledged;
   const n = waiting.Critical + waiting.Warning + waiting.Info;
   const open = Object.entries(views).filter(([, v]) => !v.unlisted && allowed(v)).map(([name, v]) => ({ name: name as Key, ...v }));
   const rest = open.filter((v) => !v.first);
-  const close = () => menu.current?.removeAttribute("open");
   const entry = (v: { name: Key; icon: keyof typeof icons }, extra = "") => (
     <a key={v.name} class={extra} href={href(v.name)} aria-current={at === v.name ? "page" : undefined} onClick={close}>
       <Icon name={v.icon} />
@@ -31,20 +31,12 @@ function Navigation() {
       {v.name === "alarms" && n > 0 && <b class="badge">{count(n)}</b>}
     </a>
   );
-  useEffect(() => {
-    const outside = (e: Event) => void (menu.current?.contains(e.target as Node) || close());
-    document.addEventListener("pointerdown", outside);
-    return () => document.removeEventListener("pointerdown", outside);
-  }, []);
-  const inside = rest.some((v) => v.name === at);
+  const inside = (folded.value ? open.filter((v) => !everywhere.some((name) => name === v.name)) : rest).some((v) => v.name === at);
   return (
     <nav class="views" aria-label={t("navigation")}>
       {everywhere.map((name) => entry({ name, icon: name }))}
       {open.filter((v) => v.first).map((v) => entry(v, "wider"))}
-      <details
-        ref={menu} class={`more${inside ? " inside" : ""}`} onKeyDown={(e) => { if (e.key === "Escape") { close(); menu.current?.querySelector("summary")?.focus(); } }}
-        onFocusOut={(e) => { if (e.relatedTarget && !e.currentTarget.contains(e.relatedTarget as Node)) close(); }}
-      >
+      <details class={`more${inside ? " inside" : ""}`} {...menu}>
         <summary><Icon name="more" /><span>{inside ? t(at as Key) : t("more")}</span></summary>
         <div>{open.filter((v) => v.first).map((v) => entry(v, "narrower"))}{rest.map((v) => entry(v))}</div>
       </details>
@@ -109,8 +101,25 @@ function AlarmBar() {
   );
 }
 
-export function Frame({ children }: { children: ComponentChildren }) {
+/** What is the user's own, behind the name. */
+function Mine() {
   const s = session.value;
+  const { close, menu } = useMenu();
+  return (
+    <details class="menu" {...menu}>
+      <summary>{s?.name || s?.username}</summary>
+      <div>
+        <p>{s?.username}<small>{s?.roles.map((r) => word("role", r)).join(", ")}</small></p>
+        <Preferences />
+        <a class="button" href={href("account")} onClick={close}><Icon name="users" />{t("account")}</a>
+        <button type="button" onClick={() => void signOut()}><Icon name="out" />{t("signout")}</button>
+        <p class="engine">{engineName.value}<small>{t("brand")} {engine.value?.version}</small></p>
+      </div>
+    </details>
+  );
+}
+
+export function Frame({ children }: { children: ComponentChildren }) {
   const lost = unreachable.value || link.value === "lost";
   return (
     <div class="frame">
@@ -121,16 +130,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         <span class="spring" />
         <Link />
         <Clock />
-        <details class="menu">
-          <summary>{s?.name || s?.username}</summary>
-          <div>
-            <p>{s?.username}<small>{s?.roles.map((r) => word("role", r)).join(", ")}</small></p>
-            <Preferences />
-            <a class="button" href={href("account")} onClick={(e) => e.currentTarget.closest("details")?.removeAttribute("open")}><Icon name="users" />{t("account")}</a>
-            <button type="button" onClick={() => void signOut()}><Icon name="out" />{t("signout")}</button>
-            <p class="engine">{engineName.value}<small>{t("brand")} {engine.value?.version}</small></p>
-          </div>
-        </details>
+        <Mine />
       </header>
       <AlarmBar />
       {lost && <p class="banner" role="alert">{t("link.stale")}</p>}

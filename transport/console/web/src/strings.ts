@@ -22,9 +22,10 @@ export function setLanguage(l: Language): void {
   document.documentElement.lang = l;
 }
 
-/** Text of a key, with its {placeholders} filled. Components that call it follow the language. */
+/** Text of a key, with its {placeholders} filled, and that of one where n is 1. Components that call it follow the language. */
 export function t(key: Key, values?: Record<string, string | number>): string {
-  const text = all[language.value][key] ?? key;
+  const of = all[language.value];
+  const text = (String(values?.n) === "1" ? of[`${key}.one`] : undefined) ?? of[key] ?? key;
   return values ? text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")) : text;
 }
 

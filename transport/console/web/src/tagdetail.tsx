@@ -13,7 +13,8 @@ import { frame, readTag, watchSingle, type Row } from "./tagstore";
 import { Icon, Mark, narrowed, QualityMark, useRepeat } from "./ui";
 import { WriteDialog } from "./write";
 
-interface Point { at: number; mid: number | null; lo: number | null; hi: number | null; text: string; quality: string }
+/** A sample or an interval. What is held is no sample: it is the value that another one has at an end of the range. */
+interface Point { at: number; mid: number | null; lo: number | null; hi: number | null; text: string; quality: string; held?: boolean }
 
 const spans: [Key, number][] = [["span.15m", 900], ["span.1h", 3600], ["span.8h", 28_800], ["span.24h", 86_400], ["span.7d", 604_800]];
 const intervals: [string, number][] = [["1s", 1], ["5s", 5], ["10s", 10], ["30s", 30], ["1m", 60], ["5m", 300], ["10m", 600], ["30m", 1800], ["1h", 3600], ["6h", 21_600], ["1d", 86_400]];
@@ -27,14 +28,41 @@ function resolution(choice: string, seconds: number): string {
   return seconds <= 3600 ? "raw" : (intervals.find(([, s]) => seconds / s <= 400) ?? intervals[intervals.length - 1])[0];
 }
 
+/** The value that a tag has at the beginning of a range, whenever it was stored. */
+async function heldAt(r: Row, from: number, signal: AbortSignal): Promise<Point | undefined> {
+  if (r.dataType === "String" || r.dataType === "Bytes") return undefined;
+  const start = new Date(from * 1000), end = new Date(start.getTime() + 1);
+  const a = await get<Aggregates>("/api/v1/history/aggregates", { tag: r.name, start: start.toISOString(), end: end.toISOString(), interval: "1ms", function: ["timeAverage"], uncertain: true }, signal);
+  const i = a.series[0]?.intervals[0];
+  if (i?.timeAverage == null) return undefined;
+  const text = r.dataType === "Bool" ? word("bool", String(i.timeAverage !== 0)) : decimal(i.timeAverage, decimalsOf(r));
+  return { at: from, mid: i.timeAverage, lo: null, hi: null, text, quality: i.quality, held: true };
+}
+
+/** The mean of what is drawn: of intervals, or of values by how long each holds. */
+function meanOf(points: Point[], stepped: boolean): number {
+  let sum = 0, time = 0;
+  points.forEach((p, i) => {
+    const weight = stepped ? (points[i + 1]?.at ?? p.at) - p.at : 1;
+    if (p.mid === null) return;
+    sum += p.mid * weight;
+    time += weight;
+  });
+  return time > 0 ? sum / time : (points.find((p) => p.mid !== null)?.mid ?? NaN);
+}
+
 async function read(r: Row, from: number, to: number, interval: string, signal: AbortSignal): Promise<Point[]> {
   const start = new Date(from * 1000).toISOString(), end = new Date(to * 1000).toISOString();
   if (interval === "raw" || r.dataType === "String" || r.dataType === "Bytes") {
-    const h = await get<History>(`/api/v1/tags/${encodeURIComponent(r.name)}/history`, { start, end, maxPoints: 2000 }, signal);
-    return h.points.map((p) => {
+    const [h, before] = await Promise.all([get<History>(`/api/v1/tags/${encodeURIComponent(r.name)}/history`, { start, end, maxPoints: 2000 }, signal), heldAt(r, from, signal)]);
+    const points: Point[] = h.points.map((p) => {
       const v = p.quality === "Bad" ? null : (numeric(p.value) ?? null);
       return { at: Date.parse(p.timestamp) / 1000, mid: v, lo: null, hi: null, text: value(p.value, r), quality: p.quality };
     });
+    if (before) points.unshift(before);
+    const last = points[points.length - 1], until = Math.min(to, Date.now() / 1000);
+    if (last && last.mid !== null && until > last.at) points.push({ ...last, at: until, held: true });
+    return points;
   }
   const a = await get<Aggregates>("/api/v1/history/aggregates", { tag: r.name, start, end, interval, function: ["timeAverage", "min", "max"], fill: "previous", uncertain: true }, signal);
   return (a.series[0]?.intervals ?? []).map((i) => ({
@@ -61,6 +89,7 @@ export function Trend({ r, lines }: { r: Row; lines?: { at: number; name: string
   const drawn = r.dataType !== "String" && r.dataType !== "Bytes";
   const seconds = at ? at[1] - at[0] : span;
   const interval = resolution(choice, seconds);
+  const stepped = interval === "raw" || r.dataType === "Bool";
 
   useEffect(() => {
     const control = new AbortController();
@@ -84,13 +113,13 @@ export function Trend({ r, lines }: { r: Row; lines?: { at: number; name: string
 
   useEffect(() => {
     if (!points || !drawn || table || !host.current) return;
-    if (plot.current) return plot.current.set(columns(points), bounds);
+    if (plot.current) return plot.current.set(columns(points), bounds, stepped);
     let gone = false;
     const e = host.current;
     void import("./chart").then(({ trend }) => {
       if (gone || plot.current) return;
       plot.current = trend(e, columns(points), bounds, {
-        decimals: decimalsOf(r), stepped: r.dataType === "Bool",
+        decimals: decimalsOf(r), bool: r.dataType === "Bool", stepped,
         limits: lines ?? ((r.maxValue ?? 0) > (r.minValue ?? 0) ? [{ at: r.minValue!, name: t("limit.low") }, { at: r.maxValue!, name: t("limit.high") }] : []),
         onZoom: (from, to) => setZoom((z) => [...z, [from, to]]),
         onCursor: setCursor,
@@ -102,7 +131,7 @@ export function Trend({ r, lines }: { r: Row; lines?: { at: number; name: string
 
   const good = points?.filter((p) => p.mid !== null) ?? [];
   const lo = Math.min(...good.map((p) => p.lo ?? p.mid!)), hi = Math.max(...good.map((p) => p.hi ?? p.mid!));
-  const mean = good.reduce((n, p) => n + p.mid!, 0) / good.length;
+  const mean = meanOf(points ?? [], interval === "raw");
   const shown = cursor !== null && points?.[cursor] ? points[cursor] : undefined;
   const d = decimalsOf(r);
   const figures = good.length > 0 && drawn;
@@ -141,7 +170,7 @@ export function Trend({ r, lines }: { r: Row; lines?: { at: number; name: string
           <table class="plain">
             <thead><tr><th>{t("time")}</th><th class="end">{interval === "raw" || !drawn ? t("value") : t("mean")}</th>{drawn && interval !== "raw" && <><th class="end">{t("least")}</th><th class="end">{t("greatest")}</th></>}<th>{t("quality")}</th></tr></thead>
             <tbody>
-              {[...(points ?? [])].reverse().slice(0, 500).map((p) => (
+              {(points ?? []).filter((p) => !p.held).reverse().slice(0, 500).map((p) => (
                 <tr key={p.at}><td class="figure">{full(p.at * 1000)}</td><td class="end figure">{p.text}</td>{drawn && interval !== "raw" && <><td class="end figure">{p.lo === null ? "–" : decimal(p.lo, d)}</td><td class="end figure">{p.hi === null ? "–" : decimal(p.hi, d)}</td></>}<td>{word("quality", p.quality)}</td></tr>
               ))}
             </tbody>

@@ -59,8 +59,7 @@ export function RangeBar({ r }: { r: Row }) {
 
 export function Figure({ r }: { r: Row }) {
   void frame.value;
-  const bool = r.currentValue?.boolValue;
-  return <span class={`figure q${r.quality}${link.value === "lost" ? " stale" : ""}`}>{bool === undefined ? value(r.currentValue, r) : word("bool", String(bool))}</span>;
+  return <span class={`figure q${r.quality}${link.value === "lost" ? " stale" : ""}`}>{value(r.currentValue, r)}</span>;
 }
 
 function qualityText(r: Row): string {

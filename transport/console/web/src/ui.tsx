@@ -14,6 +14,11 @@ const single = matchMedia("(max-width: 1100px)");
 export const narrowed = signal(single.matches);
 single.addEventListener("change", () => (narrowed.value = single.matches));
 
+const folding = matchMedia("(max-width: 1250px)");
+/** The views that are not everywhere are behind "More". */
+export const folded = signal(folding.matches);
+folding.addEventListener("change", () => (folded.value = folding.matches));
+
 /** The mark of a priority: colour, shape and digit. */
 export function Mark({ severity, dim, blink, label = true }: { severity: string; dim?: boolean; blink?: boolean; label?: boolean }) {
   const n = rank(severity);
@@ -72,9 +77,13 @@ export function Icon({ name }: { name: keyof typeof icons }) {
 export function Dialog({ title, onClose, children }: { title: string; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
-    const before = document.activeElement as HTMLElement | null;
-    ref.current?.showModal();
-    return () => before?.focus?.();
+    const e = ref.current!;
+    e.showModal();
+    if (!e.querySelector("[autofocus]")) e.querySelector<HTMLElement>("form :is(input, select, textarea):not(:disabled, :read-only:not(select, [type=checkbox], [type=file]))")?.focus();
+    return () => {
+      e.close(); // which gives the keyboard back to what has opened it
+      if (document.activeElement === document.body) document.getElementById("main")?.focus();
+    };
   }, []);
   return (
     <dialog ref={ref} aria-labelledby="dialog-title" onCancel={(e) => { e.preventDefault(); onClose(); }}>

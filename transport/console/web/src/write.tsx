@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { get, post, problemText, refused, type Write } from "./api";
 import { decimal, value, when } from "./format";
 import { t, word } from "./strings";
@@ -26,7 +26,9 @@ export function WriteDialog({ r, onClose }: { r: Row; onClose: () => void }) {
   const [error, setError] = useState<{ of: unknown; refused: boolean }>();
   const [unread, setUnread] = useState<unknown>(); // why the outcome cannot be read now
   const gone = useRef(false);
+  const form = useRef<HTMLFormElement>(null);
   useEffect(() => () => void (gone.current = true), []);
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>("[autofocus]")?.focus(), [step]);
   const wrong = fault(r, text);
   const shown = r.dataType === "Bool" ? word("bool", text) : r.dataType === "Float" ? value({ doubleValue: Number(text) }, r) : text;
   const ranged = (r.maxValue ?? 0) > (r.minValue ?? 0);
@@ -64,7 +66,7 @@ export function WriteDialog({ r, onClose }: { r: Row; onClose: () => void }) {
   const over = !!error || (write && write.state !== "Queued" && write.state !== "Written");
   return (
     <Dialog title={t("write.title", { name: r.name })} onClose={onClose}>
-      <form method="dialog" onSubmit={(e) => void submit(e)}>
+      <form ref={form} method="dialog" onSubmit={(e) => void submit(e)} onKeyDown={(e) => { if (e.repeat && e.key === "Enter") e.preventDefault(); /* a key that is held is no second step */ }}>
         {r.description && <p class="about">{r.description}</p>}
         <dl class="pair">
           <dt>{t("write.old")}</dt><dd><Figure r={r} /> {r.unit}</dd>
@@ -94,7 +96,7 @@ export function WriteDialog({ r, onClose }: { r: Row; onClose: () => void }) {
         <footer>
           {step === "confirm" && <button type="button" onClick={() => setStep("enter")}>{t("back")}</button>}
           <span class="spring" />
-          <button type="button" onClick={onClose}>{over ? t("close") : t("cancel")}</button>
+          <button type="button" autofocus={step === "sent"} onClick={onClose}>{over ? t("close") : t("cancel")}</button>
           {step === "enter" && <button class="primary">{t("write.review")}</button>}
           {step === "confirm" && <button class="primary" autofocus>{t("write.now")}</button>}
         </footer>

@@ -12,7 +12,10 @@ test("an admin adds a user, who may do less", async () => {
   await dialog.getByLabel("User name").fill("minji");
   await dialog.getByLabel("Password").fill("short");
   await dialog.getByRole("button", { name: "Save" }).click();
-  await dialog.getByRole("alert").waitFor();
+  await dialog.getByRole("alert").getByText(/password/).waitFor();
+  await dialog.getByLabel("Role").selectOption("Operator");
+  assert.equal(await dialog.getByText(/writes values/).count(), 0, "an operator does not");
+  await dialog.getByLabel("Role").selectOption("Viewer");
   await dialog.getByLabel("Password").fill(secret);
   await dialog.getByRole("button", { name: "Save" }).click();
   const row = page.getByRole("row", { name: /^minji/ });
@@ -79,6 +82,8 @@ test("what was changed is in the audit log", async () => {
   await row.getByText("minji").waitFor();
   await row.getByRole("button").click();
   await page.getByRole("row", { name: /^roles\[0\]/ }).getByText("Viewer").waitFor();
+  const [beneath, all] = [await page.locator(".beneath > td").boundingBox(), await page.locator("table.wide").boundingBox()];
+  assert.ok(beneath.width > all.width - 2, `the details are ${beneath.width} wide, the table ${all.width}`);
   assert.ok(!(await page.content()).includes(secret));
   await page.getByRole("button", { name: "Check the chain" }).click();
   await page.getByText(/The chain is intact/).waitFor();

@@ -31,7 +31,7 @@ test("an admin edits the configuration of tags in a grid, sees what it changes a
     document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
   });
   await grid.getByText("Picture").waitFor();
-  await page.getByText(/^1 cells were not pasted/).waitFor();
+  await page.getByText(/^1 cell was not pasted/).waitFor();
   await page.getByRole("button", { name: "Review 3" }).waitFor();
   await page.getByRole("button", { name: "Discard" }).click();
   await page.getByRole("button", { name: "Review 0" }).waitFor();
@@ -40,12 +40,37 @@ test("an admin edits the configuration of tags in a grid, sees what it changes a
   await page.keyboard.type("130");
   await page.keyboard.press("Enter");
 
+  // Lines that are pasted at a new tag are new tags too, and none of those that are there.
+  await page.getByRole("button", { name: "Discard" }).click();
+  await page.getByRole("button", { name: "Add tag" }).click();
+  await page.keyboard.press("Escape");
+  await page.evaluate(() => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", "sim.a\tsim\tpressure\nsim.b\tsim\tpressure\nsim.c\tsim\tpressure\n");
+    document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+  });
+  await page.getByRole("button", { name: "Review 3" }).click();
+  await dialog.getByText("3 added, 0 changed, 0 removed").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Discard" }).click();
+  await page.getByRole("searchbox").fill("sim.temp");
+  await cell("maxValue").click();
+  await page.keyboard.type("130");
+  await page.keyboard.press("Enter");
+
   // A new tag by the keyboard alone, of a driver that knows it by its address.
   await page.getByRole("button", { name: "Add tag" }).click();
-  for (const text of ["sim.twin", "sim", "temperature"]) {
-    await page.keyboard.type(text);
-    await page.keyboard.press("Tab");
+  for (const text of ["sim.twin", "sim", "temperature", "Int", "", "K"]) {
+    await page.keyboard.type(text, { delay: 20 });
+    await page.keyboard.press(text ? "Tab" : "ArrowRight");
   }
+  const twin = grid.getByRole("row", { name: /sim\.twin/ });
+  assert.equal(await twin.getByRole("gridcell").nth(3).innerText(), "Int");
+  assert.equal(await twin.getByRole("gridcell").nth(5).innerText(), "K");
+  await twin.getByRole("gridcell").nth(3).dblclick();
+  await page.keyboard.type("flo");
+  await page.keyboard.press("Enter");
+  assert.equal(await twin.getByRole("gridcell").nth(3).innerText(), "Float");
   await page.getByRole("button", { name: "Review 2" }).click();
   await dialog.getByText("1 added, 1 changed, 0 removed").waitFor();
   await dialog.getByText("+ sim.twin").waitFor();
@@ -73,7 +98,7 @@ test("an admin edits the configuration of tags in a grid, sees what it changes a
   await dialog.getByText("0 added, 1 changed, 0 removed").waitFor();
   await findings(page, "configuration-import");
   await dialog.getByRole("button", { name: "Apply" }).click();
-  await page.getByText("1 tags are added, changed or removed.").waitFor();
+  await page.getByText("1 tag is added, changed or removed.").waitFor();
   await grid.getByText("The same in kelvin").waitFor();
 
   await page.getByRole("searchbox").fill("sim.twin");
@@ -97,6 +122,7 @@ test("a tag is configured on a phone", async () => {
   await page.locator("nav").first().waitFor();
   await view(page, "#/configuration");
   await page.getByRole("searchbox").fill("sim.speed");
+  await findings(page, "configuration-korean");
   await page.getByRole("row", { name: /sim\.speed/ }).click();
   await page.getByRole("dialog").getByLabel("unit").fill("1/min");
   await findings(page, "configuration-phone");

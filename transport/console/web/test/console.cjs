@@ -93,6 +93,37 @@ test("a write whose answer is lost is not called refused", async () => {
   await context.close(); // with the aborted calls as errors
 });
 
+test("only alarms in sight are chosen together", async () => {
+  const { context, done } = await open({ viewport: { width: 1366, height: 420 } });
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/alarms");
+  await page.locator(".rows .row").nth(5).waitFor();
+  await page.getByRole("button", { name: "Select visible" }).click();
+  const outside = await page.locator(".grid").evaluate((grid) => {
+    const box = grid.getBoundingClientRect();
+    return [...grid.querySelectorAll("[aria-selected=true]")].filter((row) => row.getBoundingClientRect().bottom > box.bottom + 1).length;
+  });
+  assert.ok((await page.locator("[aria-selected=true]").count()) > 0);
+  assert.equal(outside, 0, "alarms are chosen that nobody has seen");
+  await done();
+});
+
+test("a shelved alarm says until when", async () => {
+  const { context, done } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/alarms");
+  await page.locator(".rows .row").first().click();
+  await page.getByRole("button", { name: "Shelve" }).last().click();
+  await page.getByRole("dialog").getByRole("button", { name: "Shelve" }).click();
+  await page.getByRole("definition").getByText(/^Shelved until \d/).waitFor();
+  await view(page, "#/alarms/suppressed");
+  await page.getByRole("row").getByText(/^Shelved until \d/).waitFor();
+  await page.getByRole("status").getByText("1 alarm", { exact: true }).waitFor();
+  await done();
+});
+
 test("the keyboard stays at its alarm when one before it goes", async () => {
   const { context, done } = await open();
   const page = await context.newPage();

@@ -3,6 +3,12 @@ const { test, assert, base, user, password, open, signIn, view, findings } = req
 
 const [port] = process.argv.slice(6);
 
+/** What was asked for is seen at once, above the buttons. */
+async function inSight(locator, footer) {
+  const [a, b] = [await locator.boundingBox(), await footer.boundingBox()];
+  assert.ok(a.y >= 0 && a.y + a.height <= b.y, `${JSON.stringify(a)} is below ${JSON.stringify(b)}`);
+}
+
 test("an admin tries a device, adds its driver, changes and removes it", async () => {
   const { context, faults, done } = await open();
   const page = await context.newPage();
@@ -23,6 +29,7 @@ test("an admin tries a device, adds its driver, changes and removes it", async (
   await dialog.getByLabel("Port", { exact: true }).fill(port);
   await dialog.getByRole("button", { name: "Test" }).click();
   await dialog.getByText(/1 of 1 points read/).waitFor();
+  await inSight(dialog.getByText(/1 of 1 points read/), dialog.locator("footer"));
   await dialog.getByRole("row", { name: /boiler\.level.*70.*Good/ }).waitFor();
   await findings(page, "driver-dialog");
   await dialog.getByLabel(/^SlaveId/).fill("300");
@@ -35,6 +42,8 @@ test("an admin tries a device, adds its driver, changes and removes it", async (
   await row.getByText("Online").waitFor();
 
   await row.getByRole("button", { name: "boiler" }).click();
+  const [beneath, all] = [await page.locator(".beneath > td").boundingBox(), await page.locator("table").boundingBox()];
+  assert.ok(beneath.width > all.width - 2, `the details are ${beneath.width} wide, the table ${all.width}`);
   await page.getByRole("button", { name: "Change", exact: true }).click();
   assert.equal(await dialog.getByLabel(/^SlaveId/).inputValue(), "1");
   assert.match(await dialog.getByLabel("Tags", { exact: true }).inputValue(), /HR:10/);
@@ -66,7 +75,7 @@ test("an admin looks at what a device has and makes tags of it", async () => {
   await dialog.getByRole("checkbox", { name: "device1.tag2", exact: true }).check();
   await findings(page, "browse-dialog");
   await dialog.getByRole("button", { name: "Add as tags" }).click();
-  await page.getByText("1 tags are added or changed.").waitFor();
+  await page.getByText("1 tag is added or changed.").waitFor();
   await page.getByRole("button", { name: "Test", exact: true }).click();
   await dialog.getByText(/points read/).waitFor();
   await findings(page, "trial-dialog");

@@ -1,4 +1,4 @@
-const { test, open, signIn, view, findings } = require("./browser.cjs");
+const { test, assert, open, signIn, view, findings } = require("./browser.cjs");
 
 /** A pump with a remaining life: one or another may be under repair. */
 const answering = (page) => page.getByRole("row").filter({ has: page.getByRole("img") }).getByRole("link").first().innerText();
@@ -16,6 +16,10 @@ test("a prediction says how far it can be trusted, and a model is trained again"
   await page.keyboard.press("Enter");
   const detail = page.getByRole("complementary", { name: pump });
   await detail.getByRole("img", { name: /\d+ d/ }).first().waitFor();
+  for (const life of await detail.getByRole("img").evaluateAll((all) => all.map((e) => e.getAttribute("aria-label")).filter((s) => /\(/.test(s ?? "")))) {
+    const [days, low, high] = life.match(/[\d.]+/g).map(Number);
+    assert.ok(days >= low && days <= high, `${life}: the most likely life is outside its interval`);
+  }
   await detail.getByRole("button", { name: `${pump}.vibration` }).click();
   await detail.locator(".plot canvas").waitFor();
 

@@ -82,6 +82,25 @@ test("of two people who change a rule at the same time, the second is told", asy
   await done();
 });
 
+test("a rule without a name is told by what it waits for, and its tag is offered", async () => {
+  const { context, done } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/rules");
+  await page.getByRole("button", { name: "Add rule" }).click();
+  const dialog = page.getByRole("dialog");
+  await page.keyboard.type("sim.spe"); // the dialog begins there
+  await dialog.locator('datalist option[value="sim.speed"]').waitFor({ state: "attached" });
+  await dialog.getByLabel("Tag", { exact: true }).fill("sim.speed");
+  await dialog.getByLabel("Limit", { exact: true }).fill("2990");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByText("The rule sim.speed High > 2,990 is added.").waitFor();
+  await page.getByRole("button", { name: "Remove sim.speed High > 2,990" }).click();
+  await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+  await page.getByRole("row", { name: /2,990/ }).waitFor({ state: "detached" });
+  await done();
+});
+
 test("the form is usable on a phone", async () => {
   const { context, done } = await open({ viewport: { width: 375, height: 740 }, colorScheme: "dark", locale: "ko-KR" });
   const page = await context.newPage();

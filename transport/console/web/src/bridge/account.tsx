@@ -56,6 +56,7 @@ export function Setup({ code, done }: { code: boolean; done: () => void }) {
       {code && <label>{t("b.code")}<input name="code" autocomplete="off" autocapitalize="characters" spellcheck={false} required /></label>}
       <label>{t("username")}<input name="username" autocomplete="username" autocapitalize="none" spellcheck={false} required /></label>
       <label>{t("password")}<input name="password" type="password" autocomplete="new-password" minLength={12} required /></label>
+      <p class="quiet">{t("b.rule")}</p>
       <label>{t("b.again")}<input name="again" type="password" autocomplete="new-password" required /></label>
     </Form>
   );

@@ -1,6 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { problemText } from "../api";
+import { useMenu } from "../menu";
 import { polled } from "../poll";
 import { Preferences } from "../preferences";
 import { call, expired, health, session, signOut, type AuthState, type Monitoring, type Status } from "./api";
@@ -22,13 +23,14 @@ async function read() {
 function Top() {
   const s = session.value;
   const lost = !!status.error.value;
+  const { menu } = useMenu();
   return (
     <header class="top">
       <a class="brand" href="#/">{t("brand")}</a>
       <h1>{t("b.title")}</h1>
       <span class="spring" />
       <span class={`link${lost ? " lost" : ""}`} role="status"><i class={lost ? "lost" : "live"} aria-hidden="true" />{lost ? t("link.lost") : status.data.value ? t("link.live") : t("link.connecting")}</span>
-      <details class="menu">
+      <details class="menu" {...menu}>
         <summary>{s?.username ?? t("b.menu")}</summary>
         <div>
           <Preferences />

@@ -98,7 +98,7 @@ function Alerts() {
                   <td class="actions">{may("Operator") && <button type="button" aria-label={t("alerts.silenceOf", { source: r.source })} onClick={() => setSilencing(r.source)}>{t("alerts.silence")}</button>}</td>
                 </tr>
                 {open === r.id && (
-                  <tr class="more"><td colSpan={6}>
+                  <tr class="beneath"><td colSpan={6}>
                     {r.description && <p>{r.description}</p>}
                     <dl>
                       {r.resolvedAt && <><dt>{t("alerts.until")}</dt><dd class="figure">{when(r.resolvedAt)}</dd></>}

@@ -103,7 +103,7 @@ export default function Audit() {
           <option value="">{t("audit.allOutcomes")}</option>
           {outcomes.map((o) => <option key={o} value={o}>{word("audit.outcome", o)}</option>)}
         </select>
-        {field("start", "datetime-local")}{field("end", "datetime-local")}
+        <label class="choice"><span>{t("audit.start")}</span>{field("start", "datetime-local")}</label><label class="choice"><span>{t("audit.end")}</span>{field("end", "datetime-local")}</label>
         <button>{t("audit.find")}</button>
         <button type="button" onClick={() => { setDraft(everything); setFilter(everything); }}>{t("audit.clear")}</button>
       </form>
@@ -123,11 +123,11 @@ export default function Audit() {
                   <th scope="row"><button type="button" class="expand figure" aria-expanded={open === r.id} onClick={() => setOpen(open === r.id ? undefined : r.id)}>{when(r.time)}</button></th>
                   <td data-label={t("audit.actor")}>{r.actor}</td>
                   <td data-label={t("audit.action")}>{r.action}</td>
-                  <td data-label={t("audit.object")}>{r.objects.slice(0, 3).join(", ")}{r.objects.length > 3 && " …"}</td>
+                  <td class="objects" data-label={t("audit.object")}>{r.objects.slice(0, 3).join(", ")}{r.objects.length > 3 && " …"}</td>
                   <td data-label={t("audit.outcome")}><span class={`state${r.outcome === "succeeded" ? "" : " off"}`}>{word("audit.outcome", r.outcome)}{r.code ? ` · ${r.code}` : ""}</span></td>
                   <td data-label={t("audit.address")}>{r.address ?? "–"}</td>
                 </tr>
-                {open === r.id && <tr class="more"><td colSpan={6}><Detail r={r} /></td></tr>}
+                {open === r.id && <tr class="beneath"><td colSpan={6}><Detail r={r} /></td></tr>}
               </Fragment>
             ))}
           </tbody>

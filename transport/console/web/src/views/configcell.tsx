@@ -13,7 +13,9 @@ export type Then = "down" | "right" | "stay";
 /** A cell that is being edited. Enter and Tab take what is typed, Escape does not. */
 export function CellEditor({ line, name, first, onText, onEnd }: { line: Line; name: Field; first?: string; onText: (text: string) => boolean; onEnd: (then: Then) => void }) {
   const f = fields.find((x) => x.name === name)!;
-  const [text, setText] = useState(first ?? cellText(line.item, name));
+  const letters = useRef(first ?? ""); // of a choice that is typed
+  const choice = (start: string) => f.choices?.find((c) => c.toLowerCase().startsWith(start.toLowerCase()));
+  const [text, setText] = useState(() => (f.choices ? (first && choice(first)) || cellText(line.item, name) : (first ?? cellText(line.item, name))));
   const [wrong, setWrong] = useState(false);
   const ref = useRef<HTMLInputElement & HTMLSelectElement>(null);
   const over = useRef(false);
@@ -29,7 +31,10 @@ export function CellEditor({ line, name, first, onText, onEnd }: { line: Line; n
     if (e.key === "Enter") commit("down");
     else if (e.key === "Tab") commit("right");
     else if (e.key === "Escape") { over.current = true; onEnd("stay"); }
-    else return;
+    else if (f.choices && e.key.length === 1 && e.key !== " " && !e.ctrlKey && !e.metaKey && !e.altKey) {
+      const more = [letters.current + e.key, e.key].find(choice);
+      if (more) { letters.current = more; setText(choice(more)!); }
+    } else return;
     e.preventDefault();
   };
   const common = { ref, value: text, "aria-label": t("config.cell", { field: name, tag: line.item.tagId }), "aria-invalid": wrong, onKeyDown: keys, onBlur: () => { if (!over.current) { over.current = true; onText(text); onEnd("stay"); } } };

@@ -32,7 +32,7 @@ export const fields: readonly FieldType[] = [
   { name: "accessMode", width: "110px", kind: "text", choices: ["", "ReadOnly", "ReadWrite"] },
   { name: "intervalMs", width: "90px", kind: "number" },
   { name: "deadband", width: "90px", kind: "number", nullable: true },
-  { name: "deadbandPercent", width: "90px", kind: "number", nullable: true },
+  { name: "deadbandPercent", width: "120px", kind: "number", nullable: true },
   { name: "confirmWrites", width: "90px", kind: "boolean", choices: ["", "true", "false", "null"], nullable: true },
 ];
 
@@ -99,10 +99,15 @@ export const setItem = (key: number, item: Item) => replace(key, (l) => ({ ...l,
 /** Marks a line as to be removed, or no longer; a new one is gone at once. */
 export const toggleRemoved = (key: number) => replace(key, (l) => (l.base ? { ...l, removed: !l.removed } : undefined));
 
-export function addLine(): number {
-  const key = keys++;
-  lines.value = [{ key, item: { tagId: "", driverId: "", dataType: "Float" }, removed: false }, ...(lines.peek() ?? [])];
-  return key;
+const empty = (): Line => ({ key: keys++, item: { tagId: "", driverId: "", dataType: "Float" }, removed: false });
+
+export const addLine = () => void (lines.value = [empty(), ...(lines.peek() ?? [])]);
+
+/** Adds n lines below another one, and returns them. */
+export function addLines(below: Line, n: number): Line[] {
+  const added = Array.from({ length: n }, empty);
+  lines.value = lines.peek()?.flatMap((l) => (l.key === below.key ? [l, ...added] : l));
+  return added;
 }
 
 /** Reads the configuration. Without discard, what is typed stays. */

@@ -6,7 +6,7 @@ import { texts } from "../strings";
 import { Grid, Icon, notify, phone, type Column } from "../ui";
 import { CellEditor, ItemDialog, type Then } from "./configcell";
 import { ImportDialog, ReviewDialog } from "./configdiff";
-import { addLine, cellText, changed, changedCell, failure, fields, lines, path, pending, readConfig, setCells, setItem, toggleRemoved, type Line, type Typed } from "./configstore";
+import { addLine, addLines, cellText, changed, changedCell, failure, fields, lines, path, pending, readConfig, setCells, setItem, toggleRemoved, type Line, type Typed } from "./configstore";
 import en from "./configuration.en.json";
 import ko from "./configuration.ko.json";
 
@@ -46,7 +46,8 @@ function Cells({ l, i, at, mine, attributes, onAt, onText, onEnd }: { l: Line; i
 function useCells(list: Line[], wrap: { current: HTMLElement | null }) {
   const [at, setAt] = useState<At>({ row: -1, column: 0 });
   const mine = may("Admin");
-  const editable = (row: number, column: number) => mine && !!list[row] && !list[row].removed && !(fields[column].name === "tagId" && list[row].base);
+  const open = (l: Line | undefined, column: number) => mine && !!l && !l.removed && !(fields[column].name === "tagId" && l.base);
+  const editable = (row: number, column: number) => open(list[row], column);
   const focus = () => wrap.current?.querySelector<HTMLElement>(".grid")?.focus();
   const text = (l: Line, column: number, s: string) => {
     const ok = setCells([{ line: l, name: fields[column].name, text: s }]) === 0;
@@ -75,10 +76,13 @@ function useCells(list: Line[], wrap: { current: HTMLElement | null }) {
     e.preventDefault();
     const block = (e.clipboardData?.getData("text/plain") ?? "").replace(/\r?\n$/, "").split(/\r?\n/).map((l) => l.split("\t"));
     const typed: Typed[] = [];
-    let refused = 0;
+    let refused = 0, rows = list.slice(at.row, at.row + block.length);
+    // Below a new tag are more new ones, not those that are there.
+    const fresh = rows.findIndex((l) => l.base) < 0 ? rows : rows.slice(0, rows.findIndex((l) => l.base));
+    if (fresh.length > 0 && fresh.length < block.length) rows = [...fresh, ...addLines(fresh[fresh.length - 1], block.length - fresh.length)];
     block.forEach((cells, i) => cells.forEach((text, k) => {
-      const row = at.row + i, column = at.column + k;
-      if (column < fields.length && editable(row, column)) typed.push({ line: list[row], name: fields[column].name, text });
+      const line = rows[i], column = at.column + k;
+      if (column < fields.length && open(line, column)) typed.push({ line, name: fields[column].name, text });
       else refused++;
     }));
     refused += setCells(typed);

@@ -39,7 +39,7 @@ function Commands({ list, more, onMore }: { list?: Record[]; more: boolean; onMo
                 <td data-label={t("devices.by")}>{r.issuedBy}</td>
               </tr>
               {open === r.commandId && (
-                <tr class="more"><td colSpan={4}>
+                <tr class="beneath"><td colSpan={4}>
                   <p>{parametersText(r)}</p>
                   {!pending(r) && <p>{r.decision?.reason || r.result?.message}</p>}
                   {r.result?.completedAt && <p class="quiet">{when(r.result.completedAt)}</p>}

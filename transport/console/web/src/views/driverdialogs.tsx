@@ -85,7 +85,7 @@ export function DriverDialog({ types, driver, etag, onClose, onDone }: { types: 
         {type ? <Common d={d} type={type} fixed={!!driver} set={set} /> : <p class="error">{t("drivers.noType", { type: d.type })}</p>}
         {type && <Settings key={type.name} type={type} typed={d.settings} onChange={(settings) => set({ settings })} />}
         {trial && <Trial r={trial} />}
-        {error ? <p class="error" role="alert">{why(error)}</p> : null}
+        {error ? <p class="error" role="alert" ref={(e) => e?.scrollIntoView({ block: "nearest" })}>{why(error)}</p> : null}
         {inUse(error) && <label class="choice"><span>{t("drivers.force")}</span><input type="checkbox" checked={force} onChange={(e) => setForce(e.currentTarget.checked)} /></label>}
         <footer>
           <button type="button" disabled={!!busy || !type} onClick={() => void act("test")}>{t(busy === "test" ? "drivers.testing" : "drivers.test")}</button>

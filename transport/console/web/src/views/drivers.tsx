@@ -60,7 +60,7 @@ function Row({ d, expanded, canBrowse, onExpand, onOpen }: { d: DriverStatus; ex
         <td class="end figure" data-label={t("driver.queued")}>{count(d.queuedWrites)}</td>
         <td data-label={t("driver.since")}>{when(d.connectedSince)}</td>
       </tr>
-      {expanded && <tr class="more"><td colSpan={10}><Detail d={d} canBrowse={canBrowse} onOpen={onOpen} /></td></tr>}
+      {expanded && <tr class="beneath"><td colSpan={10}><Detail d={d} canBrowse={canBrowse} onOpen={onOpen} /></td></tr>}
     </>
   );
 }

@@ -51,12 +51,12 @@ async function livesOf(id: string, signal?: AbortSignal): Promise<Lives> {
 }
 
 /** The component that lasts least. */
-const worst = (l: Lives | undefined): Life | undefined => l?.components.map((c) => c.life).filter((x) => x !== undefined).sort((a, b) => a.rulDays - b.rulDays)[0];
+const worst = (l: Lives | undefined): Life | undefined => l?.components.map((c) => c.life).filter((x) => x !== undefined).sort((a, b) => daysOf(a) - daysOf(b))[0];
 
 /** A remaining life: the interval of 90% and the most likely value, on a scale of days. */
 function LifeBar({ life, scale }: { life: Life; scale: number }) {
   const x = (days: number) => (Math.min(days, scale) / scale) * 100;
-  const middle = x(life.rulDays);
+  const middle = x(daysOf(life));
   return (
     <svg class="life" viewBox="0 0 100 14" preserveAspectRatio="none" role="img" aria-label={lifeText(life)}>
       <rect class="scale" x="0" y="3" width="100" height="8" />
@@ -66,7 +66,9 @@ function LifeBar({ life, scale }: { life: Life; scale: number }) {
   );
 }
 
-const lifeText = (l: Life) => t(l.capped ? "predictions.daysMore" : "predictions.days", { days: count(l.rulDays), low: decimal(l.rulLowDays, 1), high: decimal(l.rulHighDays, 1) });
+/** The remaining life to the hour; rulDays is rounded down, so that it may lie below its own interval. */
+const daysOf = (l: Life) => (Date.parse(l.predictedFailureDate) - Date.parse(l.predictedAt)) / 86_400_000;
+const lifeText = (l: Life) => t(l.capped ? "predictions.daysMore" : "predictions.days", { days: decimal(daysOf(l), 1), low: decimal(l.rulLowDays, 1), high: decimal(l.rulHighDays, 1) });
 
 /** How far a prediction can be trusted, and what speaks against it most. */
 function Trust({ confidence, detail }: { confidence: number; detail: Confidence }) {
@@ -178,7 +180,7 @@ function Equipment({ id, scale }: { id: string; scale: number }) {
     livesOf(id, control.signal).then((l) => { setLives(l); setError(undefined); }, (err: unknown) => control.signal.aborted || setError(err));
     return () => control.abort();
   }, 15_000, [id]);
-  const advice = lives?.components.map((c) => c.life).filter((x) => x !== undefined).sort((a, b) => a.rulDays - b.rulDays)[0];
+  const advice = lives?.components.map((c) => c.life).filter((x) => x !== undefined).sort((a, b) => daysOf(a) - daysOf(b))[0];
   const own = Math.max(scale, ...(lives?.components.map((c) => c.life?.rulHighDays ?? 0) ?? []), 1);
   return (
     <aside class="panel fill detail" aria-labelledby="equipment-title">

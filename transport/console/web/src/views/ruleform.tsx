@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { get, type Tag } from "../api";
 import { texts, word } from "../strings";
 import en from "./rules.en.json";
 import ko from "./rules.ko.json";
@@ -53,6 +54,23 @@ function requestOf(d: Draft, id?: string): RuleRequest {
   return q;
 }
 
+/** The name of a tag. Those that have what is typed are offered. */
+function TagInput({ value, onText }: { value: string; onText: (text: string) => void }) {
+  const [found, setFound] = useState<string[]>([]);
+  useEffect(() => {
+    const control = new AbortController();
+    const ask = () => void get<{ tags: Tag[] }>("/api/v1/tags", { text: value.trim(), pageSize: 20 }, control.signal).then((a) => setFound(a.tags.map((x) => x.name)), () => undefined);
+    const timer = setTimeout(ask, 200);
+    return () => { clearTimeout(timer); control.abort(); };
+  }, [value]);
+  return (
+    <>
+      <input value={value} required list="rule-tags" maxLength={256} autocapitalize="none" spellcheck={false} autocomplete="off" onInput={(e) => onText(e.currentTarget.value)} />
+      <datalist id="rule-tags">{found.map((name) => <option key={name} value={name} />)}</datalist>
+    </>
+  );
+}
+
 /** The members of a rule, those of its kind only. */
 export function RuleForm({ rule, busy, error, onCancel, onSubmit }: { rule?: Rule; busy: boolean; error?: string; onCancel: () => void; onSubmit: (q: RuleRequest) => void }) {
   const [d, setDraft] = useState(() => draftOf(rule));
@@ -60,15 +78,15 @@ export function RuleForm({ rule, busy, error, onCancel, onSubmit }: { rule?: Rul
   const figure = (name: "limit" | "deadband" | "setpoint" | "window" | "onDelay" | "offDelay", label: string, more: { required?: boolean; min?: number; max?: number } = {}) => (
     <label>{label}<input type="number" step="any" value={d[name]} {...more} onInput={(e) => set({ [name]: e.currentTarget.value })} /></label>
   );
-  const line = (name: "tag" | "name" | "setpointTag" | "group", label: string, required = false) => (
-    <label>{label}<input value={d[name]} required={required} maxLength={256} autocapitalize="none" spellcheck={false} autocomplete="off" onInput={(e) => set({ [name]: e.currentTarget.value })} /></label>
+  const line = (name: "name" | "setpointTag" | "group", label: string) => (
+    <label>{label}<input value={d[name]} maxLength={256} autocapitalize="none" spellcheck={false} autocomplete="off" onInput={(e) => set({ [name]: e.currentTarget.value })} /></label>
   );
   const lines = (name: "states" | "message" | "instructions", label: string, required = false): ComponentChildren => (
     <label>{label}<textarea rows={2} value={d[name]} required={required} maxLength={4096} onInput={(e) => set({ [name]: e.currentTarget.value })} /></label>
   );
   return (
     <form method="dialog" class="rule" autocomplete="off" onSubmit={(e) => { e.preventDefault(); onSubmit(requestOf(d, rule?.id)); }}>
-      {line("tag", t("rules.tag"), true)}
+      <label>{t("rules.tag")}<TagInput value={d.tag} onText={(tag) => set({ tag })} /></label>
       {line("name", t("rules.name"))}
       <label>{t("rules.kind")}<select value={d.kind} onChange={(e) => set({ kind: e.currentTarget.value as Kind })}>{kinds.map((k) => <option key={k} value={k}>{word("kind", k)}</option>)}</select></label>
       <label>{t("rules.severity")}<select value={d.severity} onChange={(e) => set({ severity: e.currentTarget.value as Rule["severity"] })}>{severities.map((s) => <option key={s} value={s}>{word("rule.severity", s)}</option>)}</select></label>

@@ -36,6 +36,9 @@ function condition(r: Rule): string {
   }
 }
 
+/** What a rule is called: its name or the id that somebody gave it; one that has neither is told by what it waits for. */
+const named = (r: Rule): string => r.name || (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(r.id) ? `${r.tagName} ${word("kind", r.kind)} ${condition(r)}`.trim() : r.id);
+
 /** The alarms whose condition holds, by the rule that raised them. */
 function useActive(): Map<string, Alarm> {
   const n = changed.value;
@@ -67,7 +70,7 @@ function ChangeDialog({ rule, etag, onClose, onDone }: { rule?: Rule; etag?: str
     setError(undefined);
     try {
       const saved = rule ? await put<Rule>(of(rule.id), q, etag) : await post<Rule>(path, q);
-      notify(t(rule ? "rules.changed" : "rules.added", { name: saved.name || saved.id }));
+      notify(t(rule ? "rules.changed" : "rules.added", { name: named(saved) }));
       onDone();
     } catch (err) {
       setError(err);
@@ -75,7 +78,7 @@ function ChangeDialog({ rule, etag, onClose, onDone }: { rule?: Rule; etag?: str
     }
   };
   return (
-    <Dialog title={rule ? t("rules.changeNamed", { name: rule.name || rule.id }) : t("rules.add")} onClose={onClose}>
+    <Dialog title={rule ? t("rules.changeNamed", { name: named(rule) }) : t("rules.add")} onClose={onClose}>
       <RuleForm rule={rule} busy={busy} error={error ? why(error) : undefined} onCancel={onClose} onSubmit={(q) => void submit(q)} />
     </Dialog>
   );
@@ -87,14 +90,14 @@ function RemoveDialog({ rule, etag, onClose, onDone }: { rule: Rule; etag?: stri
     e.preventDefault();
     try {
       await del(of(rule.id), etag);
-      notify(t("rules.removed", { name: rule.name || rule.id }));
+      notify(t("rules.removed", { name: named(rule) }));
       onDone();
     } catch (err) {
       setError(err);
     }
   };
   return (
-    <Dialog title={t("rules.removeNamed", { name: rule.name || rule.id })} onClose={onClose}>
+    <Dialog title={t("rules.removeNamed", { name: named(rule) })} onClose={onClose}>
       <form method="dialog" onSubmit={(e) => void submit(e)}>
         <p>{t("rules.removeAbout", { tag: rule.tagName })}</p>
         {error ? <p class="error" role="alert">{why(error)}</p> : null}
@@ -154,14 +157,14 @@ export default function Rules() {
             {list.slice(0, most).map((r) => (
               <tr key={r.id}>
                 <th scope="row"><a href={href("tags", r.tagName)}>{r.tagName}</a></th>
-                <td data-label={t("rules.rule")}>{r.name || r.id}</td>
+                <td data-label={t("rules.rule")} title={r.id}>{named(r)}</td>
                 <td data-label={t("rules.condition")}>{word("kind", r.kind)} <span class="figure">{condition(r)}</span></td>
                 <td data-label={t("rules.severity")}>{word("rule.severity", r.severity)}</td>
                 <td data-label={t("state")}><State r={r} alarm={active.get(r.id)} /></td>
                 {may("Admin") && (
                   <td class="actions">
-                    <button type="button" aria-label={t("rules.changeNamed", { name: r.name || r.id })} onClick={() => void open("change", r.id)}>{t("rules.change")}</button>
-                    <button type="button" aria-label={t("rules.removeNamed", { name: r.name || r.id })} onClick={() => void open("remove", r.id)}>{t("rules.remove")}</button>
+                    <button type="button" aria-label={t("rules.changeNamed", { name: named(r) })} onClick={() => void open("change", r.id)}>{t("rules.change")}</button>
+                    <button type="button" aria-label={t("rules.removeNamed", { name: named(r) })} onClick={() => void open("remove", r.id)}>{t("rules.remove")}</button>
                   </td>
                 )}
               </tr>
