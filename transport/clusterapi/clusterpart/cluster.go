@@ -135,6 +135,21 @@ func (c *Cluster) Owner(kind, id string) (s cluster.Session, epoch uint64, ok bo
 	return view.Sessions[k], view.Leases[i].Epoch, true
 }
 
+// Held returns the lease of a work that this engine does now, nil if it does not.
+func (c *Cluster) Held(kind, id string) *cluster.Held {
+	if c == nil {
+		return nil
+	}
+	return c.duties.Held(kind, id)
+}
+
+// Want asks the others to leave a work to this engine, or takes that back; see cluster.Member.Want.
+func (c *Cluster) Want(kind, id string, want bool) {
+	if c != nil {
+		c.member.Want(kind+"/"+id, want)
+	}
+}
+
 // kindJob is the kind of the work of Once.
 const kindJob = "job"
 
