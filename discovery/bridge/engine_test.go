@@ -134,7 +134,7 @@ func (e *engine) ping(c link.EngineConn, stop chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-time.After(cmp.Or(e.reach.Silence/3, link.PingInterval)):
+		case <-time.After(cmp.Or(e.reach.Silence/4, link.PingInterval)):
 		}
 		e.whileStopped()
 		if c.Send(link.FromEngine{Ping: &link.Ping{Time: e.now()}}) != nil {

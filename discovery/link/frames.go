@@ -116,7 +116,7 @@ type Reach struct {
 	// URLs are where the engines are reached, beside BindRequest.EngineURL.
 	URLs []string
 	// Silence is how long the bridge waits for a frame of the engine, in place of SilenceLimit; 0: SilenceLimit. Where other engines are ready to take the
-	// link over, one that hangs is given up soon. The engine sends three Pings in that time.
+	// link over, one that hangs is given up soon. The engine sends at least three Pings in that time.
 	Silence time.Duration
 }
 

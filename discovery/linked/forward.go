@@ -280,6 +280,10 @@ func (f *forwarder) positioned(through uint64) {
 // retry calls store until it returns nil, or the link or ctx ends.
 func (f *forwarder) retry(ctx context.Context, store func() error) error {
 	for failures := 1; ; failures++ {
+		if !f.lease.stands() {
+			f.end(errMoved)
+			return link.ErrEnded
+		}
 		err := store()
 		if err == nil {
 			if f.failing {

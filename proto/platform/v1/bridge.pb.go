@@ -1587,7 +1587,7 @@ type EnginePins struct {
 	// The keys that the TLS certificates of the engines may have: sha256/ and the base64 of the SHA-256 of the SubjectPublicKeyInfo. None: they stay the same.
 	Pins       []string `protobuf:"bytes,1,rep,name=pins,proto3" json:"pins,omitempty"`
 	EngineUrls []string `protobuf:"bytes,2,rep,name=engine_urls,json=engineUrls,proto3" json:"engine_urls,omitempty"` // where they are reached, beside the URL of the binding
-	// How long the bridge waits for a message of the engine before it opens another link; none: 30 s. The engine sends three pings in that time.
+	// How long the bridge waits for a message of the engine before it opens another link; none: 30 s. The engine sends at least three pings in that time.
 	Silence       *durationpb.Duration `protobuf:"bytes,3,opt,name=silence,proto3" json:"silence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
