@@ -39,7 +39,8 @@ type Bindings interface {
 	// ConfirmKey is called on each link once the bridge has used its key. From then on its token is refused.
 	ConfirmKey(ctx context.Context, bridgeID string) error
 
-	// StorePosition stores the last entry of an epoch that is in the history. When it returns nil, the position survives a crash.
+	// StorePosition stores the last entry of an epoch that is in the history. When it returns nil, the position survives a crash. If another engine has taken
+	// the link over, StorePosition, Lost and Event return link.ErrElsewhere, which ends the link.
 	StorePosition(ctx context.Context, bridgeID, epoch string, through uint64) error
 
 	// UpdateManifest stores a manifest and defines its tags in the tag engine, as far as they are not defined. It returns before

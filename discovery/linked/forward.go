@@ -2,6 +2,7 @@ package linked
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -294,6 +295,9 @@ func (f *forwarder) retry(ctx context.Context, store func() error) error {
 		}
 		if ctx.Err() != nil || f.session.ctx.Err() != nil {
 			return link.ErrEnded
+		}
+		if errors.Is(err, link.ErrElsewhere) {
+			return err
 		}
 		if !f.failing {
 			f.failing = true

@@ -42,10 +42,12 @@ func (o *outbox) update(f func()) {
 	o.signal.Set()
 }
 
-func (o *outbox) greet(w *link.Welcome) { o.update(func() { o.welcome, o.silence = w, w.Reach.Silence }) }
-func (o *outbox) ack(through uint64)    { o.update(func() { o.through = through }) }
-func (o *outbox) reach(r link.Reach)    { o.update(func() { o.newReach, o.silence = &r, r.Silence }) }
-func (o *outbox) pinging()              { o.update(func() { o.ping = true }) }
+func (o *outbox) greet(w *link.Welcome) {
+	o.update(func() { o.welcome, o.silence = w, w.Reach.Silence })
+}
+func (o *outbox) ack(through uint64) { o.update(func() { o.through = through }) }
+func (o *outbox) reach(r link.Reach) { o.update(func() { o.newReach, o.silence = &r, r.Silence }) }
+func (o *outbox) pinging()           { o.update(func() { o.ping = true }) }
 
 // add adds requests in order and reports whether it did: all or none.
 func (o *outbox) add(requests ...*request) (ok bool) {
