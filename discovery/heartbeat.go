@@ -70,9 +70,10 @@ func (s *Service) watch(b *bridge) {
 	}
 	ctx, cancel := context.WithCancel(s.run.ctx)
 	b.stop = cancel
+	bridgeID := b.BridgeID
 	s.run.wg.Go(func() {
 		defer cancel()
-		s.beat(ctx, b.BridgeID)
+		s.beat(ctx, bridgeID)
 	})
 }
 

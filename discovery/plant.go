@@ -37,7 +37,7 @@ type sharing struct {
 }
 
 const (
-	followInterval = 500 * time.Millisecond
+	followInterval = 250 * time.Millisecond
 	followTimeout  = 5 * time.Second // of one look at the store
 	tellInterval   = time.Hour       // between two times that an engine says that it is there
 	forgetEngine   = 30 * 24 * time.Hour
