@@ -71,6 +71,17 @@ func (s *Service) owned(b *bridge) bool {
 	return s.sharing == nil || b.lease != nil && b.lease.Valid()
 }
 
+// LooksAfter reports whether this engine looks after a bridge: if it shares the bridges with others, one of them does.
+func (s *Service) LooksAfter(bridgeID string) bool {
+	if s.sharing == nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.bridge[bridgeID]
+	return b != nil && s.owned(b)
+}
+
 // fence returns the epoch by which this engine may change what is stored of a bridge, 0 if it is alone. If another engine looks after the bridge, or none,
 // the error is a link.ErrElsewhere.
 func (s *Service) fence(bridgeID string) (uint64, error) {

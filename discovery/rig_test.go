@@ -26,8 +26,8 @@ type host struct {
 	key      string // what it takes for a release beside the token; empty for none
 	bindErr  error
 	request  link.BindRequest // the last one that it took
-	fail     error         // of every call
-	delay    time.Duration // of every call
+	fail     error            // of every call
+	delay    time.Duration    // of every call
 }
 
 // network stands for the bridges of a plant, by URL. It is discovery.Bridges.

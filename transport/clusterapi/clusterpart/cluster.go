@@ -83,6 +83,14 @@ func (c *Cluster) Name() string {
 	return cmp.Or(c.opts.Name, c.opts.Engine)
 }
 
+// URL returns where this engine is reached, as the others see it; empty if it is not known.
+func (c *Cluster) URL() string {
+	if c == nil {
+		return ""
+	}
+	return c.opts.URL
+}
+
 // Bus returns the bus of the engines, nil for an engine that is alone.
 func (c *Cluster) Bus() bus.Bus {
 	if c == nil {
