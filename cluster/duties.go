@@ -16,6 +16,7 @@ type Duties struct {
 	mu     sync.Mutex
 	member *Member
 	kinds  map[string]*duty
+	held   map[string]*Held // by work
 }
 
 type duty struct {
@@ -76,9 +77,25 @@ func (d *Duties) Do(ctx context.Context, lease *Held) error {
 	kind, id, _ := strings.Cut(lease.Work, "/")
 	d.mu.Lock()
 	k := d.kinds[kind]
+	if d.held == nil {
+		d.held = map[string]*Held{}
+	}
+	d.held[lease.Work] = lease
 	d.mu.Unlock()
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.held, lease.Work)
+	}()
 	if k == nil {
 		return errNoDuty.On("work", lease.Work)
 	}
 	return k.do(ctx, id, lease)
+}
+
+// Held returns the lease of a work that this engine does now, nil if it does not. It may have ended: see [Held.Valid].
+func (d *Duties) Held(kind, id string) *Held {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held[kind+"/"+id]
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 )
@@ -122,7 +123,7 @@ func (m *Member) renew(ctx context.Context) error {
 		m.session.ID, m.session.Beat = m.o.NewID(), 0
 	}
 	m.session.Beat++ // also after a failure: the store may have taken the last one
-	m.session.Draining, m.session.Unable, m.news = m.draining, m.reasons(), false
+	m.session.Draining, m.session.Unable, m.session.Wants, m.news = m.draining, m.reasons(), maps.Clone(m.wants), false
 	s := m.session
 	m.mu.Unlock()
 	asked := time.Now()
@@ -392,7 +393,7 @@ func (m *Member) begin(l Lease) {
 	go func() {
 		defer m.wake.Set()
 		defer close(t.ended)
-		err := m.o.Do(ctx, &Held{Work: l.Work, Epoch: l.Epoch, m: m, ctx: ctx})
+		err := m.o.Do(ctx, &Held{Work: l.Work, Epoch: l.Epoch, m: m, ctx: ctx, ended: t.ended})
 		if ctx.Err() == nil {
 			t.err = cmp.Or(err, errEnded)
 		}

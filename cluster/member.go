@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -93,7 +94,8 @@ type Member struct {
 
 	mu       sync.Mutex
 	works    []Work
-	news     bool // the others are to be told what this engine cannot do
+	news     bool // the others are to be told what this engine cannot do, or asks for
+	wants    map[string]uint64
 	draining bool
 	session  Session
 	state    State           // as last read
@@ -138,9 +140,16 @@ type Held struct {
 	Work  string
 	Epoch uint64 // higher than that of every holder before
 
-	m   *Member
-	ctx context.Context
+	m     *Member
+	ctx   context.Context
+	ended <-chan struct{}
 }
+
+// Done is closed when the work is to end: when the lease moves or is lost, which Valid tells apart.
+func (h *Held) Done() <-chan struct{} { return h.ctx.Done() }
+
+// Ended is closed when [Options.Do] has returned.
+func (h *Held) Ended() <-chan struct{} { return h.ended }
 
 // Valid reports whether the lease stands. Ask before each step that only its holder may take.
 func (h *Held) Valid() bool {
@@ -166,7 +175,7 @@ func Join(ctx context.Context, o Options) (*Member, error) {
 	o.Labels = maps.Clone(o.Labels)
 	m := &Member{
 		o: o, base: time.Now(), wake: wake.NewSignal(), done: make(chan struct{}), closed: make(chan struct{}),
-		tasks: map[string]*task{}, others: map[string]sighting{}, unable: map[string]refusal{},
+		wants: map[string]uint64{}, tasks: map[string]*task{}, others: map[string]sighting{}, unable: map[string]refusal{},
 	}
 	m.alone.Store(true)
 	m.life, m.end = context.WithCancelCause(context.Background())
@@ -274,6 +283,28 @@ func (m *Member) Drain(drain bool) {
 	m.draining = drain
 	m.mu.Unlock()
 	m.wake.Set()
+}
+
+// Want asks the others to leave a piece of work to this engine, or takes that back: for work that cannot go on elsewhere at present, such as
+// with a bridge that reaches this engine only. Whoever asked last gets it. While the engine that does it has asked for it, work does not move to spread it evenly.
+func (m *Member) Want(work string, want bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !want {
+		delete(m.wants, work)
+		m.news = true
+		m.wake.Set()
+		return
+	}
+	var l Lease
+	if i, ok := slices.BinarySearchFunc(m.state.Leases, work, func(l Lease, work string) int { return strings.Compare(l.Work, work) }); ok {
+		l = m.state.Leases[i]
+	}
+	if _, wanted := m.wants[work]; !wanted || l.Session != m.session.ID {
+		m.wants[work] = l.Epoch
+		m.news = true
+		m.wake.Set()
+	}
 }
 
 // Wake makes the member look at once at what the others have done.

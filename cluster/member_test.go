@@ -263,6 +263,34 @@ func TestWorkThatDoesNotEnd(t *testing.T) {
 	})
 }
 
+func TestWorkGoesToAnEngineThatAsksForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, 4)
+		a := p.join("a")
+		p.until(time.Second, "a")
+		b := p.join("b")
+		p.pass(time.Second)
+		b.Want("driver/02", true)
+		p.pass(time.Second)
+		require.Equal(t, "b", p.owners()["driver/02"])
+		require.Equal(t, map[string]int{"a": 3, "b": 1}, p.count())
+		b.Want("driver/01", true)
+		b.Want("driver/03", true)
+		p.pass(time.Minute)
+		require.Equal(t, map[string]int{"a": 1, "b": 3}, p.count(), "what was asked for stays")
+		a.Want("driver/02", true)
+		p.pass(time.Second)
+		require.Equal(t, "a", p.owners()["driver/02"], "who asks last")
+		a.Want("driver/02", false)
+		for _, work := range []string{"driver/01", "driver/02", "driver/03"} {
+			b.Want(work, false)
+		}
+		p.pass(time.Minute)
+		require.Equal(t, map[string]int{"a": 2, "b": 2}, p.count())
+		p.close()
+	})
+}
+
 func TestCloseGivesEverythingAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, 9)

@@ -49,14 +49,14 @@ func plan(works []Work, state State, balance bool) map[string]string {
 	slices.SortFunc(works, func(a, b Work) int { // the heaviest first: they are the hardest to place
 		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.Name, b.Name))
 	})
-	holders := make(map[string]string, len(state.Leases))
+	leases := make(map[string]Lease, len(state.Leases))
 	for _, l := range state.Leases {
-		holders[l.Work] = l.Session
+		leases[l.Work] = l
 	}
 	var free []*Work
 	for i := range works {
 		w := &works[i]
-		if !p.keep(w, holders[w.Name]) {
+		if l := leases[w.Name]; !p.yield(w, l) && !p.keep(w, l.Session) {
 			free = append(free, w)
 		}
 	}
@@ -83,12 +83,35 @@ func (p *planner) assign(w *Work, session string) {
 	p.load[session] += w.weight()
 }
 
+// yield gives work to an engine that asks for it. One that has asked for an earlier lease is late.
+func (p *planner) yield(w *Work, l Lease) bool {
+	for i := range p.sessions {
+		s := &p.sessions[i]
+		if after, wants := s.Wants[w.Name]; wants && after >= l.Epoch && s.ID != l.Session && w.able(s) {
+			p.assign(w, s.ID)
+			return true
+		}
+	}
+	return false
+}
+
 // keep leaves work with its holder if that can do it.
 func (p *planner) keep(w *Work, holder string) bool {
 	for i := range p.sessions {
 		if s := &p.sessions[i]; s.ID == holder && w.able(s) {
 			p.assign(w, holder)
 			return true
+		}
+	}
+	return false
+}
+
+// wanted reports whether a session has asked for the work.
+func (p *planner) wanted(w *Work, session string) bool {
+	for i := range p.sessions {
+		if s := &p.sessions[i]; s.ID == session {
+			_, wants := s.Wants[w.Name]
+			return wants
 		}
 	}
 	return false
@@ -150,7 +173,7 @@ func (p *planner) balance(works []Work) {
 	for i := range works { // each is moved once at most
 		w := &works[i]
 		from := p.target[w.Name]
-		if from == "" {
+		if from == "" || p.wanted(w, from) {
 			continue
 		}
 		to := ""

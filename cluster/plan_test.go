@@ -109,6 +109,40 @@ func TestHeavyWorkIsSpreadByWeight(t *testing.T) {
 	require.ElementsMatch(t, []int{1, 9}, slices.Collect(maps.Values(loads(target))))
 }
 
+func TestWorkGoesToWhoAskedLast(t *testing.T) {
+	all := works(10)
+	state := follow(State{Sessions: sessions("a", "b", "c")}, plan(all, State{Sessions: sessions("a")}, true))
+	for i := range state.Leases {
+		state.Leases[i].Epoch = 5
+	}
+	moves := func(why, to string) {
+		t.Helper()
+		target := plan(all, state, false)
+		require.Equal(t, to, target["driver/003"], why)
+		require.Equal(t, "s-a", target["driver/004"], "what nobody asks for stays")
+	}
+	state.Sessions[1].Wants = map[string]uint64{"driver/003": 4}
+	moves("it asked for a lease that another engine got", "s-a")
+	state.Sessions[2].Wants = map[string]uint64{"driver/003": 5}
+	moves("it asks now", "s-c")
+	state.Sessions[2].Unable = map[string]string{"driver/003": "unknown type"}
+	moves("it cannot do it", "s-a")
+	state.Sessions[2].Unable = nil
+	state.Leases[3].Session = ""
+	moves("nobody does it", "s-c")
+
+	state.Leases[3] = Lease{Work: "driver/003", Session: "s-c", Epoch: 6}
+	moves("it has it", "s-c")
+	for i := range state.Leases {
+		state.Leases[i].Session = "s-c"
+	}
+	state.Sessions[1].Wants = nil
+	require.Equal(t, "s-c", plan(all, state, true)["driver/003"], "it does not move to be spread evenly")
+	require.Equal(t, 3, loads(plan(all, state, true))["s-b"])
+	state.Sessions[1].Wants = map[string]uint64{"driver/003": 6}
+	require.Equal(t, "s-b", plan(all, state, true)["driver/003"], "another engine asks later")
+}
+
 // However engines come and go, the plan gives all work to those that can do it, and comes to rest.
 func TestPlansComeToRest(t *testing.T) {
 	for seed := range uint64(200) {

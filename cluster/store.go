@@ -22,10 +22,12 @@ type Session struct {
 	Draining bool              // gives its work away
 	// Unable has the work that the engine has tried and cannot do, with the reason.
 	Unable map[string]string
+	// Wants has the work that the engine asks for, with the epoch of the lease that it asks to follow; see Member.Want.
+	Wants map[string]uint64
 }
 
 func (s Session) clone() Session {
-	s.Labels, s.Unable = maps.Clone(s.Labels), maps.Clone(s.Unable)
+	s.Labels, s.Unable, s.Wants = maps.Clone(s.Labels), maps.Clone(s.Unable), maps.Clone(s.Wants)
 	return s
 }
 

@@ -51,7 +51,8 @@ func (s *Service) Bind(ctx context.Context, r BindRequest) (Binding, link.Manife
 	if err != nil {
 		return Binding{}, link.Manifest{}, err
 	}
-	m, err := s.bridges.Bind(ctx, url, r.Secret, link.BindRequest{EngineID: old.EngineID, EngineURL: engineURL, EnginePins: s.opts.Pins()})
+	reach := s.Reach()
+	m, err := s.bridges.Bind(ctx, url, r.Secret, link.BindRequest{EngineID: old.EngineID, EngineURL: engineURL, EnginePins: reach.Pins, EngineURLs: reach.URLs})
 	if errors.Is(err, ErrAlreadyBound) { // by somebody who was faster, whom the bridge can name
 		if named := s.askStatus(ctx, r.BridgeID, url, old); errors.Is(named, ErrAlreadyBound) {
 			err = named
@@ -223,14 +224,18 @@ func (s *Service) renew(ctx context.Context, bridgeID, url string, m link.Manife
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	if err := s.setManifest(ctx, bridgeID, m); err != nil {
+	if err := s.setManifest(ctx, bridgeID, m, 0); err != nil {
 		return Binding{}, err
 	}
 	// The token comes last: until it is stored, the old binding stays, of a bridge that is free.
 	now, urls := s.now(), s.urlsOf(bridgeID, url)
-	err := s.update(ctx, bridgeID, func(b *Binding) {
+	change := func(b *Binding) {
 		*b = Binding{BridgeID: b.BridgeID, DriverID: b.DriverID, DriverType: b.DriverType, EngineID: b.EngineID, BoundAt: now, URLs: urls, Token: m.BindingToken,
-			ManifestHash: b.ManifestHash, TagCount: b.TagCount, ActiveSubmodels: b.ActiveSubmodels, Epoch: b.Epoch, Position: b.Position}
+			ManifestHash: b.ManifestHash, TagCount: b.TagCount, ActiveSubmodels: b.ActiveSubmodels, Epoch: b.Epoch, Position: b.Position, Fence: b.Fence, Report: b.Report}
+	}
+	err := s.store.UpdateBinding(ctx, bridgeID, func(b *Binding) error { // whichever engine looks after it
+		change(b)
+		return nil
 	})
 	if err != nil {
 		return Binding{}, err
@@ -238,9 +243,15 @@ func (s *Service) renew(ctx context.Context, bridgeID, url string, m link.Manife
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.bridge[bridgeID]
-	known.released, known.missed, known.problem, known.refused = false, 0, "", ""
-	known.since, known.lasted = now, time.Now()
+	change(&known.Binding)
+	known.renewed(now)
 	return known.clone(), nil
+}
+
+// renewed notes that a bridge was bound again. Service.mu is held.
+func (b *bridge) renewed(now time.Time) {
+	b.released, b.missed, b.problem, b.refused = false, 0, "", ""
+	b.since, b.lasted = now, time.Now()
 }
 
 // storeTimeout is how long the store has for a binding.
@@ -318,7 +329,7 @@ func (s *Service) Unbind(ctx context.Context, bridgeID string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	b, ok := s.get(bridgeID)
-	if !ok {
+	if !ok || s.sharing != nil { // another engine may have given the bridge its key
 		if b, err = s.stored(ctx, bridgeID); err != nil {
 			return err
 		}
@@ -326,20 +337,26 @@ func (s *Service) Unbind(ctx context.Context, bridgeID string) error {
 	if err := s.store.RemoveBinding(ctx, bridgeID); err != nil && !errors.Is(err, ErrNotBound) {
 		return err
 	}
-	s.mu.Lock()
-	if known := s.bridge[bridgeID]; known != nil && known.stop != nil {
-		known.stop()
-	}
-	delete(s.bridge, bridgeID)
-	s.mu.Unlock()
-	if s.attacher != nil {
-		if err := s.attacher.Detach(ctx, b); err != nil {
-			s.opts.Logger.Error("failed to remove the driver of a bridge", "bridge", bridgeID, "driver", b.DriverID, "error", err)
-		}
-	}
+	s.drop(ctx, b)
 	s.release(ctx, b)
 	s.opts.Logger.Info("bridge unbound", "bridge", bridgeID, "driver", b.DriverID)
 	return nil
+}
+
+// drop ends what there is of a bridge whose binding is removed.
+func (s *Service) drop(ctx context.Context, b Binding) {
+	s.mu.Lock()
+	if known := s.bridge[b.BridgeID]; known != nil && known.stop != nil {
+		known.stop()
+	}
+	delete(s.bridge, b.BridgeID)
+	s.mu.Unlock()
+	if s.attacher == nil {
+		return
+	}
+	if err := s.attacher.Detach(ctx, b); err != nil {
+		s.opts.Logger.Error("failed to remove the driver of a bridge", "bridge", b.BridgeID, "driver", b.DriverID, "error", err)
+	}
 }
 
 // release makes a bridge free, if it can be reached. Until the key was used, the bridge may know it or not.

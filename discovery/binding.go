@@ -37,6 +37,10 @@ type Binding struct {
 
 	Epoch    string // of the bridge's buffer
 	Position uint64 // the last entry of the epoch that is stored
+
+	// Where several engines use the store.
+	Fence  uint64 // epoch of the lease by which the link was claimed last, see SharedStore; 0: it was not
+	Report Report // of the engine that runs the driver
 }
 
 // LossPause is how long no entries must be lost until later ones count as another series.
@@ -56,9 +60,34 @@ func (b *Binding) clone() Binding {
 	return c
 }
 
+// Report is what the engine that runs the driver of a bridge knows of it, for the others. Times are UTC, to the microsecond.
+type Report struct {
+	Engine string `json:"engine"` // its id; empty: there is no report
+	Epoch  uint64 `json:"epoch"`  // of its lease
+
+	LinkOpen     bool      `json:"linkOpen,omitempty"`
+	Since        time.Time `json:"since,omitzero"`   // of LinkOpen
+	Missed       int       `json:"missed,omitempty"` // heartbeats in a row, no more than make a bridge offline
+	Problem      string    `json:"problem,omitempty"`
+	Released     bool      `json:"released,omitempty"` // the bridge is free though it was not unbound
+	Down         bool      `json:"down,omitempty"`     // see Info
+	DriverDown   bool      `json:"driverDown,omitempty"`
+	ShellKnown   bool      `json:"shellKnown,omitempty"`
+	ShellProblem string    `json:"shellProblem,omitempty"`
+}
+
+func (r Report) equal(other Report) bool {
+	same := r.Since.Equal(other.Since)
+	r.Since = other.Since
+	return same && r == other
+}
+
 // Info is a bound bridge as it is now. Its HeartbeatAt is the newest.
 type Info struct {
 	Binding
+	// Elsewhere means that another engine runs the driver of the bridge and looks after it, or none does. The rest is as that one has reported it last.
+	Elsewhere bool
+
 	Online   bool      // the link is open, or it was and three heartbeats are not missed yet; false once the bridge was released there
 	LinkOpen bool      //
 	Missed   int       // heartbeats in a row

@@ -18,5 +18,6 @@ var (
 	ErrScansBusy     = fault.New(fault.TooMany, "TOO_MANY_SCANS", "too many scans run")
 	ErrScanFailed    = fault.New(fault.Unavailable, "SCAN_FAILED", "the network cannot be scanned")
 	ErrDriverChanged = fault.New(fault.Conflict, "DRIVER_ID_CHANGED", "the bridge's driver has another id than when it was bound; unbind and bind it again")
+	ErrLate          = fault.New(fault.Conflict, "BRIDGE_LINK_MOVED", "another engine has taken over the link of the bridge")
 	ErrClosed        = fault.New(fault.Unavailable, "DISCOVERY_CLOSED", "the service is closed")
 )

@@ -12,16 +12,19 @@ import (
 func (s *Service) Lost(ctx context.Context, bridgeID, epoch string, n, through uint64) error {
 	s.opts.Logger.Warn("a bridge has dropped samples before they were delivered", "bridge", bridgeID, "samples", n)
 	now, stored := s.now(), Binding{}
-	err := s.store.UpdateAt(ctx, Position{BridgeID: bridgeID, Epoch: epoch, Through: through}, func(b *Binding) error {
-		b.lose(now, n, "")
-		stored = b.clone()
-		return nil
-	})
+	fence, err := s.fence(bridgeID)
+	if err == nil {
+		err = s.store.UpdateAt(ctx, Position{BridgeID: bridgeID, Epoch: epoch, Through: through, Fence: fence}, func(b *Binding) error {
+			b.lose(now, n, "")
+			stored = b.clone()
+			return nil
+		})
+	}
 	if err == nil && stored.BridgeID == "" { // an attempt before this one was stored
 		stored, err = s.stored(ctx, bridgeID)
 	}
 	if err != nil {
-		return err
+		return s.moved(bridgeID, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,7 +37,12 @@ func (s *Service) Run(ctx context.Context) {
 		s.watch(b)
 	}
 	s.mu.Unlock()
-	ticker := time.NewTicker(saveInterval)
+	interval := saveInterval
+	if s.sharing != nil { // the others show them
+		interval = s.opts.Heartbeat
+		r.wg.Go(func() { s.follow(ctx) })
+	}
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		select {
@@ -65,9 +70,10 @@ func (s *Service) watch(b *bridge) {
 	}
 	ctx, cancel := context.WithCancel(s.run.ctx)
 	b.stop = cancel
+	bridgeID := b.BridgeID
 	s.run.wg.Go(func() {
 		defer cancel()
-		s.beat(ctx, b.BridgeID)
+		s.beat(ctx, bridgeID)
 	})
 }
 
@@ -121,7 +127,7 @@ func (s *Service) due(bridgeID string) (b Binding, open, ask bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.bridge[bridgeID]
-	if known == nil {
+	if known == nil || !s.owned(known) {
 		return Binding{}, false, false
 	}
 	ask = true
@@ -190,7 +196,7 @@ func (s *Service) checked(ctx context.Context, was Binding, url string, err erro
 	now := s.now()
 	s.mu.Lock()
 	b := s.bridge[was.BridgeID]
-	if b == nil || !b.BoundAt.Equal(was.BoundAt) || b.link && err != nil { // it was bound again, or the link is the heartbeat
+	if b == nil || !s.owned(b) || !b.BoundAt.Equal(was.BoundAt) || b.link && err != nil { // it was bound again, or the link is the heartbeat
 		s.mu.Unlock()
 		return
 	}
@@ -229,11 +235,8 @@ func (s *Service) checked(ctx context.Context, was Binding, url string, err erro
 
 // storeOffline keeps over a restart that a bridge is offline. If that fails, the next heartbeats find it out again.
 func (s *Service) storeOffline(ctx context.Context, bridgeID string, offline bool) {
-	err := s.store.UpdateBinding(ctx, bridgeID, func(b *Binding) error {
-		b.Offline = offline
-		return nil
-	})
-	if err != nil && !errors.Is(err, ErrNotBound) && ctx.Err() == nil {
+	err := s.updateStored(ctx, bridgeID, func(b *Binding) { b.Offline = offline })
+	if err != nil && !errors.Is(err, ErrNotBound) && !errors.Is(err, link.ErrElsewhere) && ctx.Err() == nil {
 		s.opts.Logger.Warn("failed to store whether a bridge is offline", "bridge", bridgeID, "offline", offline, "error", err)
 	}
 }
@@ -243,7 +246,7 @@ func (s *Service) saveHeartbeats(ctx context.Context) {
 	at := map[string]time.Time{}
 	s.mu.Lock()
 	for id, b := range s.bridge {
-		if b.unsaved {
+		if b.unsaved && s.owned(b) {
 			at[id], b.unsaved = b.HeartbeatAt, false
 		}
 	}

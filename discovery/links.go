@@ -19,24 +19,30 @@ func (s *Service) OpenLink(ctx context.Context, h link.Hello) (linked.Grant, err
 	if h.Epoch == "" || len(h.Epoch) > MaxIDBytes || clean(h.Epoch) != h.Epoch {
 		return linked.Grant{}, link.ErrProtocol.Because("the epoch must be 1 to %d printable characters", MaxIDBytes)
 	}
+	lease, err := s.awaitLease(ctx, &h)
+	if err != nil {
+		return linked.Grant{}, err
+	}
 	unlock, err := s.lock(ctx, h.BridgeID)
 	if err != nil {
 		return linked.Grant{}, err
 	}
 	defer unlock()
+	if lease != nil {
+		if err := s.claimFor(ctx, &h, lease); err != nil {
+			return linked.Grant{}, err
+		}
+	}
 	b, ok := s.get(h.BridgeID)
-	if !ok {
+	if !ok || !b.admits(&h) {
 		return linked.Grant{}, link.Refusal(s.engineOf(h.BridgeID))
 	}
-	grant := linked.Grant{EngineID: b.EngineID, Pins: s.opts.Pins(), WantManifest: h.ManifestHash == "" || h.ManifestHash != b.ManifestHash}
+	grant := linked.Grant{EngineID: b.EngineID, Reach: s.Reach(), Lease: lease, WantManifest: h.ManifestHash == "" || h.ManifestHash != b.ManifestHash}
 	if b.Epoch == h.Epoch {
 		grant.Position = b.Position
 	}
-	switch {
-	case h.Key != "" && equal(h.Key, b.Key):
+	if h.Key != "" {
 		return grant, s.prepare(ctx, b, grant.WantManifest)
-	case h.Key != "" || !equal(h.Token, b.Token):
-		return linked.Grant{}, link.Refusal(s.engineOf(h.BridgeID))
 	}
 	if grant.Key = b.Key; grant.Key == "" {
 		grant.Key = newKey()
@@ -45,6 +51,14 @@ func (s *Service) OpenLink(ctx context.Context, h link.Hello) (linked.Grant, err
 		}
 	}
 	return grant, s.prepare(ctx, b, grant.WantManifest)
+}
+
+// admits reports whether a Hello has the key of the binding, or its token.
+func (b *Binding) admits(h *link.Hello) bool {
+	if h.Key != "" {
+		return equal(h.Key, b.Key)
+	}
+	return equal(h.Token, b.Token)
 }
 
 // prepare shows the tags of a bridge whose link opens if they could not be shown before: without them its samples would wait.
@@ -82,8 +96,12 @@ func (s *Service) ConfirmKey(ctx context.Context, bridgeID string) error {
 
 // StorePosition implements linked.Bindings.
 func (s *Service) StorePosition(ctx context.Context, bridgeID, epoch string, through uint64) error {
-	if err := s.store.SetPosition(ctx, Position{BridgeID: bridgeID, Epoch: epoch, Through: through}); err != nil {
-		return err
+	fence, err := s.fence(bridgeID)
+	if err == nil {
+		err = s.store.SetPosition(ctx, Position{BridgeID: bridgeID, Epoch: epoch, Through: through, Fence: fence})
+	}
+	if err != nil {
+		return s.moved(bridgeID, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,13 +159,17 @@ func (s *Service) updateManifest(ctx context.Context, bridgeID string, m link.Ma
 	if m.Hash() == b.ManifestHash {
 		return nil
 	}
+	fence, err := s.fence(bridgeID)
+	if err != nil {
+		return err
+	}
 	s.opts.Logger.Info("manifest of a bridge changed", "bridge", bridgeID, "tags", len(m.Tags))
-	return s.setManifest(ctx, bridgeID, m)
+	return s.moved(bridgeID, s.setManifest(ctx, bridgeID, m, fence))
 }
 
 // setManifest stores a manifest and shows its tags.
-func (s *Service) setManifest(ctx context.Context, bridgeID string, m link.Manifest) error {
-	if err := s.store.SetManifest(ctx, bridgeID, m); err != nil {
+func (s *Service) setManifest(ctx context.Context, bridgeID string, m link.Manifest, fence uint64) error {
+	if err := s.store.SetManifest(ctx, bridgeID, m, fence); err != nil {
 		return err
 	}
 	var taken Binding
@@ -177,8 +199,12 @@ func (s *Service) LinkChanged(ctx context.Context, bridgeID string, open bool) e
 		}
 		b.link, b.since, b.changed, b.look = open, now, time.Now(), missedLimit
 	}
+	if b.wanted && !open {
+		b.wanted = false
+		s.sharing.plant.Want(b.DriverID, false)
+	}
 	was := b.Offline
-	if open || !b.released {
+	if s.owned(b) && (open || !b.released) {
 		s.heard(b, now)
 	}
 	is := b.Offline

@@ -21,7 +21,7 @@ func TestTheFirstLink(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, g.Key, 43, "256 bits")
 	require.Equal(t, "engine-1", g.EngineID)
-	require.Equal(t, []string{"sha256/x"}, g.Pins)
+	require.Equal(t, []string{"sha256/x"}, g.Reach.Pins)
 	require.Zero(t, g.Position)
 	require.True(t, g.WantManifest, "the bridge did not say which it has")
 	require.False(t, r.info("b1").Online)

@@ -8,5 +8,5 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	discoverytest.TestStore(t, func(testing.TB) discovery.Store { return discovery.NewMemory() })
+	discoverytest.TestSharedStore(t, func(testing.TB) discovery.SharedStore { return discovery.NewMemory() })
 }

@@ -25,8 +25,9 @@ type host struct {
 	manifest link.Manifest
 	key      string // what it takes for a release beside the token; empty for none
 	bindErr  error
-	fail     error         // of every call
-	delay    time.Duration // of every call
+	request  link.BindRequest // the last one that it took
+	fail     error            // of every call
+	delay    time.Duration    // of every call
 }
 
 // network stands for the bridges of a plant, by URL. It is discovery.Bridges.
@@ -96,7 +97,7 @@ func (n *network) Bind(ctx context.Context, url, secret string, r link.BindReque
 	case h.status.Status != link.StatusFree:
 		return link.Manifest{}, discovery.ErrAlreadyBound
 	}
-	h.status.Status, h.status.BoundEngineID = link.StatusBound, r.EngineID
+	h.status.Status, h.status.BoundEngineID, h.request = link.StatusBound, r.EngineID, r
 	if n.atBind != nil {
 		n.atBind()
 	}
@@ -129,6 +130,13 @@ func (n *network) status(url string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.hosts[url].status.Status
+}
+
+// request returns the last bind request that a bridge took.
+func (n *network) request(id string) link.BindRequest {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.hosts[urlOf(id)].request
 }
 
 // peak returns how many calls were in progress at the same time.
@@ -208,6 +216,20 @@ func (h *house) DriverWasDown(_ context.Context, b discovery.Binding, until time
 	return nil
 }
 
+// tags returns how many tags a driver has.
+func (h *house) tags(driver string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.drivers[driver]
+}
+
+// refuse sets the error of every call.
+func (h *house) refuse(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fail = err
+}
+
 func (h *house) names() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -272,6 +294,41 @@ func (s *shelf) SetHeartbeats(ctx context.Context, at map[string]time.Time) erro
 		return err
 	}
 	return s.Memory.SetHeartbeats(ctx, at)
+}
+
+func (s *shelf) Binding(ctx context.Context, id string) (discovery.Binding, error) {
+	if err := s.err("read"); err != nil {
+		return discovery.Binding{}, err
+	}
+	return s.Memory.Binding(ctx, id)
+}
+
+func (s *shelf) Version(ctx context.Context) (int64, error) {
+	if err := s.err("read"); err != nil {
+		return 0, err
+	}
+	return s.Memory.Version(ctx)
+}
+
+func (s *shelf) Claim(ctx context.Context, id, driver string, epoch uint64) (discovery.Binding, error) {
+	if err := s.err("claim"); err != nil {
+		return discovery.Binding{}, err
+	}
+	return s.Memory.Claim(ctx, id, driver, epoch)
+}
+
+func (s *shelf) SetReports(ctx context.Context, reports map[string]discovery.Report) error {
+	if err := s.err("reports"); err != nil {
+		return err
+	}
+	return s.Memory.SetReports(ctx, reports)
+}
+
+func (s *shelf) SetEngine(ctx context.Context, e discovery.Engine) error {
+	if err := s.err("engine"); err != nil {
+		return err
+	}
+	return s.Memory.SetEngine(ctx, e)
 }
 
 var errDisk = errors.New("disk is full")

@@ -9,7 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/otkit/otkit/discovery/link"
+	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/fault"
 )
 
@@ -55,15 +58,21 @@ type Options struct {
 	EngineURL func(ctx context.Context, bridgeURL string) (string, error)
 	// Pins returns the keys of the engine's certificate, as in link.BindRequest. Default: none.
 	Pins func() []string
+	// URLs returns where bridges reach this engine itself, for the other engines of its plant to tell. Default: none.
+	URLs func() []string
 	// BindSecret is sent to bridges that want a secret of those who bind them.
 	BindSecret string
 	// Shared is set if engines of other names use the store: their bindings are ignored.
 	Shared bool
+	// Plant is set if engines share the store, which is a [SharedStore] then, and the bridges in it: bridges know all of them by one id, that of the plant,
+	// and each bridge is looked after by the engine that has the lease of its driver. EngineID tells the engines apart.
+	Plant Plant
 
 	Heartbeat   time.Duration // interval; default 30 s
 	MaxBindings int           // default 1000
 
 	Now    func() time.Time // default: time.Now
+	NewID  func() string    // of the plant; default: UUIDv7
 	Logger *slog.Logger     // default: discards
 }
 
@@ -84,6 +93,12 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Pins == nil {
 		o.Pins = func() []string { return nil }
 	}
+	if o.URLs == nil {
+		o.URLs = func() []string { return nil }
+	}
+	if o.NewID == nil {
+		o.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -100,6 +115,7 @@ type Service struct {
 	journal  Journal
 	opts     Options
 	attacher Attacher // set by Attach, before the first call of anything else
+	sharing  *sharing // nil if the engine is alone
 
 	checks   chan struct{} // has an item for each heartbeat that runs
 	searches searches
@@ -137,6 +153,12 @@ type bridge struct {
 	downSeen time.Time // by the monotonic clock, when this process learned of DriverDownAt, or began
 	downTold bool      // DriverDown was reported by States
 	stop     func()    // ends its heartbeats; nil while there are none
+
+	// Where several engines use the store.
+	lease  *linked.Lease // by which this engine has claimed the bridge; nil while another one looks after it, or none
+	attach bool          // the rest of the engine does not know yet that it was claimed
+	asked  time.Time     // by the monotonic clock, when the others were asked for its driver
+	wanted bool          // they are to leave the driver here as long as the link is open
 }
 
 // New returns a service with the bindings of the store. Call Attach next.
@@ -154,12 +176,17 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 	s := &Service{store: d.Store, bridges: d.Bridges, journal: d.Journal, opts: o, scans: map[time.Duration]*shared{}, checks: make(chan struct{}, maxChecks),
 		bridge: map[string]*bridge{}, busy: map[string]chan struct{}{}, drivers: map[string]bool{}, seen: map[string]sighting{}}
 	s.searches = searches{scanner: d.Scanner, turn: make(chan struct{}, 1)}
+	if o.Plant != nil {
+		if err := s.join(ctx); err != nil {
+			return nil, err
+		}
+	}
 	all, err := d.Store.Bindings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range all {
-		if !o.Shared || b.EngineID == o.EngineID {
+		if !o.Shared || o.Plant != nil || b.EngineID == o.EngineID {
 			s.take(b)
 		}
 	}
@@ -243,6 +270,9 @@ func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Micr
 // Bindings returns the bound bridges by id. Their tokens and keys are left out.
 func (s *Service) Bindings() []Info { return s.list(false) }
 
+// EngineID returns the id by which bridges know the engine, which is that of its plant if it has one.
+func (s *Service) EngineID() string { return s.opts.EngineID }
+
 // States is Bindings for the one who raises alarms: a driver that is DriverDown in it is not reported to the Journal any more.
 func (s *Service) States() []Info { return s.list(true) }
 
@@ -252,10 +282,17 @@ func (s *Service) list(told bool) []Info {
 	all := make([]Info, 0, len(s.bridge))
 	for _, id := range slices.Sorted(maps.Keys(s.bridge)) {
 		b := s.bridge[id]
-		if told && !b.DriverDownAt.IsZero() && time.Since(b.downSeen) >= DriverDownDelay {
+		if told && s.owned(b) && !b.DriverDownAt.IsZero() && time.Since(b.downSeen) >= DriverDownDelay {
 			b.downTold = true
 		}
-		all = append(all, b.info(s.opts.Heartbeat))
+		i := Info{}
+		if s.owned(b) {
+			i = b.info(s.opts.Heartbeat)
+		} else {
+			i = s.elsewhere(b)
+		}
+		i.Token, i.Key = "", ""
+		all = append(all, i)
 	}
 	return all
 }
@@ -272,7 +309,6 @@ func (b *bridge) info(heartbeat time.Duration) Info {
 		Down:       !b.lasts() && (b.Offline || time.Since(b.lasted) >= missedLimit*heartbeat),
 		DriverDown: b.downTold && !b.DriverDownAt.IsZero(), ShellKnown: b.shellKnown, ShellProblem: b.shellProblem,
 		Buffer: b.buffer, BufferAt: b.bufferAt}
-	i.Token, i.Key = "", ""
 	return i
 }
 
@@ -317,13 +353,9 @@ func (s *Service) get(bridgeID string) (Binding, bool) {
 	return b.clone(), true
 }
 
-// update changes a binding in the store and then here.
+// update changes a binding that this engine looks after, in the store and then here.
 func (s *Service) update(ctx context.Context, bridgeID string, change func(*Binding)) error {
-	err := s.store.UpdateBinding(ctx, bridgeID, func(b *Binding) error {
-		change(b)
-		return nil
-	})
-	if err != nil {
+	if err := s.updateStored(ctx, bridgeID, change); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -332,4 +364,19 @@ func (s *Service) update(ctx context.Context, bridgeID string, change func(*Bind
 		change(&b.Binding)
 	}
 	return nil
+}
+
+// updateStored changes a binding that this engine looks after, in the store.
+func (s *Service) updateStored(ctx context.Context, bridgeID string, change func(*Binding)) error {
+	fence, err := s.fence(bridgeID)
+	if err == nil {
+		err = s.store.UpdateBinding(ctx, bridgeID, func(b *Binding) error {
+			if fence != 0 && fence != b.Fence {
+				return ErrLate.On("bridgeId", bridgeID)
+			}
+			change(b)
+			return nil
+		})
+	}
+	return s.moved(bridgeID, err)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,8 @@ const (
 	ShellKey   = "bridge-shell-id:"
 )
 
+var prefixes = []string{OfflineKey, DriverKey, LostKey, ShellKey}
+
 // Source lists the bound bridges. A discovery.Service is a Source.
 type Source interface {
 	States() []discovery.Info
@@ -39,6 +42,9 @@ type Options struct {
 	// Engine names this engine if several use one store. It then leaves the alarms of engines of other names alone. Default: no other
 	// engine uses the store.
 	Engine string
+	// Shared is set if engines share the bridges: each looks after the alarms of those that are not Elsewhere, and takes them over as the one before has left
+	// them.
+	Shared bool
 }
 
 // Monitor raises alarms about bridges, the last a Warning, the others Errors:
@@ -64,8 +70,9 @@ type Monitor struct {
 	now      func() time.Time
 	disabled bool
 	engine   string
+	shared   bool
 
-	loaded  bool // the alarms that were active at the start are known
+	loaded  time.Time // when the active alarms were taken over last, by the monotonic clock; zero: they are not known
 	bridges map[string]*bridge
 	alarms  *raiser.Raiser
 }
@@ -81,7 +88,7 @@ func New(target alarms.Target, o Options) (*Monitor, error) {
 	if target == nil {
 		return nil, errors.New("bridgealarms: New: target is required")
 	}
-	m := &Monitor{target: target, log: o.Logger, now: o.Now, disabled: o.Disabled, engine: o.Engine, bridges: map[string]*bridge{}, alarms: raiser.New(target)}
+	m := &Monitor{target: target, log: o.Logger, now: o.Now, disabled: o.Disabled, engine: o.Engine, shared: o.Shared, bridges: map[string]*bridge{}, alarms: raiser.New(target)}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
@@ -110,17 +117,22 @@ func (m *Monitor) DriverWasDown(ctx context.Context, b discovery.Binding, until 
 }
 
 func (m *Monitor) step(ctx context.Context) error {
-	if !m.loaded {
-		if err := m.load(ctx); err != nil {
+	states := m.source.States()
+	if m.mustLoad(states) {
+		if err := m.load(ctx, states); err != nil {
 			return err // what is raised before could be raised twice
 		}
 	}
 	now := m.now()
 	present := map[string]bool{}
-	if !m.disabled {
-		for _, info := range m.source.States() {
+	for i := range states {
+		info := &states[i]
+		switch {
+		case info.Elsewhere:
+			m.leave(info.BridgeID)
+		case !m.disabled:
 			present[info.BridgeID] = true
-			m.look(&info, now)
+			m.look(info, now)
 		}
 	}
 	why := "the bridge is not bound any more"
@@ -129,44 +141,81 @@ func (m *Monitor) step(ctx context.Context) error {
 	}
 	for id, b := range m.bridges {
 		if !present[id] {
-			m.clear(&b.offline, OfflineKey+id, why, now)
-			m.clear(&b.driver, DriverKey+id, why, now)
-			m.clear(&b.lost, LostKey+id, why, now)
-			m.clear(&b.shell, ShellKey+id, why, now)
+			for _, prefix := range prefixes {
+				m.clear(b.message(prefix), prefix+id, why, now)
+			}
 			delete(m.bridges, id)
 		}
 	}
 	return nil
 }
 
-// load takes over the active alarms.
-func (m *Monitor) load(ctx context.Context) error {
-	found := map[string]*bridge{}
-	var keys []string
+// loadInterval is how often engines that share the bridges look for alarms that they do not know: one that was late may have raised them, or their bridge was
+// unbound when no engine looked after it.
+const loadInterval = time.Minute
+
+// mustLoad reports whether the active alarms must be taken over: at the start, and where engines share the bridges, of a bridge that has come here.
+func (m *Monitor) mustLoad(states []discovery.Info) bool {
+	if !m.shared || m.loaded.IsZero() {
+		return m.loaded.IsZero()
+	}
+	return time.Since(m.loaded) >= loadInterval ||
+		slices.ContainsFunc(states, func(info discovery.Info) bool { return !info.Elsewhere && m.bridges[info.BridgeID] == nil })
+}
+
+// load takes over the active alarms of the bridges that are not elsewhere, as far as they are not known.
+func (m *Monitor) load(ctx context.Context, states []discovery.Info) error {
+	elsewhere := map[string]bool{}
+	for i := range states {
+		elsewhere[states[i].BridgeID] = states[i].Elsewhere
+	}
+	at := time.Now()
+	found := map[string]string{} // messages by key
 	for o, err := range m.target.EachActive(ctx) {
 		if err != nil {
 			return err
 		}
-		if m.engine != "" && o.Labels["engine"] != m.engine {
-			continue
+		if m.engine == "" || o.Labels["engine"] == m.engine {
+			found[o.Key] = o.Message
 		}
-		for _, prefix := range []string{OfflineKey, DriverKey, LostKey, ShellKey} {
-			id, ours := strings.CutPrefix(o.Key, prefix)
-			if !ours {
+	}
+	for key, message := range found {
+		for _, prefix := range prefixes {
+			id, ours := strings.CutPrefix(key, prefix)
+			if !ours || elsewhere[id] || m.alarms.Pending(key) {
 				continue
 			}
-			if found[id] == nil {
-				found[id] = &bridge{}
+			if m.bridges[id] == nil {
+				m.bridges[id] = &bridge{}
 			}
-			*found[id].message(prefix) = o.Message
-			keys = append(keys, o.Key)
+			if known := m.bridges[id].message(prefix); *known == "" {
+				*known = message
+				m.alarms.SetRaised(key)
+			}
 		}
 	}
-	for _, key := range keys {
-		m.alarms.SetRaised(key)
+	for id, b := range m.bridges {
+		for _, prefix := range prefixes {
+			key, message := prefix+id, b.message(prefix)
+			if _, active := found[key]; *message != "" && !active && !m.alarms.Pending(key) { // another engine that did not know better has cleared it
+				*message = ""
+				m.alarms.Forget(key)
+			}
+		}
 	}
-	m.bridges, m.loaded = found, true
+	m.loaded = at
 	return nil
+}
+
+// leave leaves the alarms of a bridge to another engine.
+func (m *Monitor) leave(bridgeID string) {
+	if m.bridges[bridgeID] == nil {
+		return
+	}
+	for _, prefix := range prefixes {
+		m.alarms.Forget(prefix + bridgeID)
+	}
+	delete(m.bridges, bridgeID)
 }
 
 func (b *bridge) message(prefix string) *string {

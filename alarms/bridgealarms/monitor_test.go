@@ -262,3 +262,119 @@ func TestEnginesLeaveTheBridgesOfOthersAlone(t *testing.T) {
 		require.Len(t, p.journal(), 2)
 	})
 }
+
+// fleet are the bridges of a plant as each of its engines sees them.
+type fleet struct {
+	*plant
+	owner map[string]string // engine by bridge
+}
+
+// seen is what an engine knows.
+type seen struct {
+	*fleet
+	engine string
+}
+
+func (s *seen) States() []discovery.Info {
+	all := s.plant.States()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range all {
+		all[i].Elsewhere = s.owner[all[i].BridgeID] != s.engine
+	}
+	return all
+}
+
+// give gives a bridge to an engine and lets the monitors look.
+func (f *fleet) give(id, engine string) {
+	f.mu.Lock()
+	f.owner[id] = engine
+	f.mu.Unlock()
+	time.Sleep(time.Second)
+}
+
+// engines runs a monitor on each engine of a plant.
+func engines(t *testing.T, names []string, test func(t *testing.T, f *fleet, end map[string]func())) {
+	synctest.Test(t, func(t *testing.T) {
+		service, err := alarms.New(t.Context(), alarms.NewMemory(), alarms.Options{})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, service.Close(context.Background())) }()
+		f := &fleet{plant: &plant{t: t, service: service, bridges: map[string]discovery.Info{}}, owner: map[string]string{}}
+		end := map[string]func(){}
+		for _, name := range names {
+			monitor, err := bridgealarms.New(service, bridgealarms.Options{Shared: true})
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				monitor.Run(ctx, &seen{f, name})
+			}()
+			end[name] = func() { cancel(); <-done }
+		}
+		defer func() {
+			for _, stop := range end {
+				stop()
+			}
+		}()
+		time.Sleep(time.Millisecond)
+		test(t, f, end)
+	})
+}
+
+func TestAlarmsOutlastTheMoveOfABridge(t *testing.T) {
+	engines(t, []string{"a", "b"}, func(t *testing.T, f *fleet, _ map[string]func()) {
+		f.give("b1", "a")
+		f.set("b1", func(b *discovery.Info) { b.Down, b.ShellKnown, b.ShellProblem = true, true, "taken" })
+		f.set("b1", func(b *discovery.Info) { b.RecentlyLost, b.LostAt = 5, time.Now() })
+		raised := []string{"Raised bridge-offline:b1", "Raised bridge-shell-id:b1", "Raised bridge-samples-lost:b1"}
+		require.Equal(t, raised, f.journal())
+		for _, to := range []string{"b", "", "a", "b"} {
+			f.give("b1", to)
+			f.set("b1", func(b *discovery.Info) { b.ShellKnown = false }) // not yet
+			f.set("b1", func(b *discovery.Info) { b.ShellKnown = true })
+		}
+		time.Sleep(10 * time.Minute)
+		require.Equal(t, raised, f.journal(), "neither cleared nor raised again")
+		f.set("b1", func(b *discovery.Info) { b.Down, b.LinkOpen, b.ShellProblem = false, true, "" })
+		require.Equal(t, append(raised, "Cleared bridge-offline:b1", "Cleared bridge-shell-id:b1"), f.journal())
+
+		f.remove("b1")
+		require.Equal(t, "Cleared bridge-samples-lost:b1 the bridge is not bound any more", f.journal()[5])
+		require.Len(t, f.journal(), 6, "by one of them")
+	})
+}
+
+// The bridge is unbound when the engine that looked after it is gone, and no other has taken it over yet.
+func TestAlarmsOfABridgeThatNobodyLookedAfter(t *testing.T) {
+	engines(t, []string{"a", "b", "c"}, func(t *testing.T, f *fleet, end map[string]func()) {
+		f.give("b1", "a")
+		f.set("b1", func(b *discovery.Info) { b.Down = true })
+		end["a"]()
+		f.give("b1", "")
+		f.remove("b1")
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"Raised bridge-offline:b1", "Cleared bridge-offline:b1 the bridge is not bound any more"}, f.journal())
+	})
+}
+
+// An engine that was stopped raises or clears an alarm after another one has taken its bridge over.
+func TestAlarmsOfALateEngine(t *testing.T) {
+	engines(t, []string{"a", "b"}, func(t *testing.T, f *fleet, _ map[string]func()) {
+		f.give("b1", "b")
+		f.set("b1", func(b *discovery.Info) { b.LinkOpen = true })
+		late := &alarms.Alarm{Key: "bridge-offline:b1", Source: "b1", SourceType: "Equipment", Severity: alarms.Error, Message: "late", Refresh: []string{}}
+		_, err := f.service.Apply(t.Context(), []alarms.Signal{{Raise: late}})
+		require.NoError(t, err)
+		time.Sleep(time.Minute)
+		require.Empty(t, f.active(), "the bridge is not offline")
+
+		f.set("b1", func(b *discovery.Info) { b.LinkOpen, b.Down = false, true })
+		require.Len(t, f.active(), 1)
+		_, err = f.service.Apply(t.Context(), []alarms.Signal{{Key: "bridge-offline:b1", Reset: true}})
+		require.NoError(t, err)
+		require.Empty(t, f.active())
+		time.Sleep(time.Minute)
+		require.Len(t, f.active(), 1, "it is")
+	})
+}

@@ -34,7 +34,7 @@ func TestStore(t *testing.T, newStore func(t testing.TB) cluster.Store) {
 func session(id string, beat uint64) cluster.Session {
 	return cluster.Session{ID: id, Engine: "engine " + id, Beat: beat, Host: "hall é", URL: "http://10.0.0.1:5001", Version: "1.2.3",
 		Since: time.Date(2026, 3, 1, 8, 0, 0, 123456000, time.UTC), Labels: map[string]string{"hall": "north 'é\""},
-		Unable: map[string]string{"driver/s7": "type S7 is not known"}}
+		Unable: map[string]string{"driver/s7": "type S7 is not known"}, Wants: map[string]uint64{"driver/press": 7}}
 }
 
 func renew(t testing.TB, s cluster.Store, sessions ...cluster.Session) {
@@ -61,7 +61,7 @@ func claim(t testing.TB, s cluster.Store, session string, works ...string) []clu
 func testSessions(t *testing.T, s cluster.Store) {
 	require.Empty(t, state(t, s).Sessions)
 	a, b := session("a", 1), session("b", 1)
-	b.Labels, b.Unable = nil, nil
+	b.Labels, b.Unable, b.Wants = nil, nil, nil
 	renew(t, s, b, a)
 	a.Beat, a.Draining = 5, true // renewals in between may have been lost
 	renew(t, s, a)
@@ -70,6 +70,7 @@ func testSessions(t *testing.T, s cluster.Store) {
 	require.Equal(t, a, found[0])
 	require.Empty(t, found[1].Labels)
 	require.Empty(t, found[1].Unable)
+	require.Empty(t, found[1].Wants)
 	require.Equal(t, b.Since, found[1].Since)
 }
 

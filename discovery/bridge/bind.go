@@ -21,6 +21,7 @@ const (
 	maxID   = 128
 	maxURL  = 2048
 	maxPins = 16
+	maxURLs = 16
 )
 
 // Bind binds the bridge to an engine. The manifest that it returns has the binding token. The binding is on the disk when it returns.
@@ -70,7 +71,7 @@ func (h *Host) bind(ctx context.Context, r link.BindRequest) (link.Manifest, err
 	}
 	token := make([]byte, 32)
 	_, _ = rand.Read(token) // never fails
-	next = state{EngineID: r.EngineID, EngineURL: r.EngineURL, Pins: r.EnginePins, Token: base64.RawURLEncoding.EncodeToString(token),
+	next = state{EngineID: r.EngineID, EngineURL: r.EngineURL, EngineURLs: r.EngineURLs, Pins: r.EnginePins, Token: base64.RawURLEncoding.EncodeToString(token),
 		BoundAt: h.o.Now().UTC(), Owner: r.EngineID, DamageTold: next.DamageTold}
 	if err := h.store(next); err != nil {
 		return link.Manifest{}, ErrState.Wrap(err)
@@ -181,6 +182,15 @@ func validateBind(r link.BindRequest, url string) error {
 	for i, pin := range r.EnginePins {
 		if !validPin(pin) {
 			bad = append(bad, fault.Field{Field: fmt.Sprintf("enginePins[%d]", i), Message: "must be sha256/ and 32 bytes in base64"})
+			break
+		}
+	}
+	if len(r.EngineURLs) > maxURLs {
+		bad = append(bad, fault.Field{Field: "engineUrls", Message: fmt.Sprintf("must not be more than %d", maxURLs)})
+	}
+	for i, url := range r.EngineURLs {
+		if err := validateURL(url); err != nil {
+			bad = append(bad, fault.Field{Field: fmt.Sprintf("engineUrls[%d]", i), Message: err.Error()})
 			break
 		}
 	}

@@ -48,6 +48,7 @@ type engine struct {
 	clock    time.Duration // ahead of the bridge's
 	noPings  bool
 	stopped  chan struct{} // closed when it continues
+	reach    link.Reach    // in its Welcome
 }
 
 type received struct {
@@ -93,7 +94,11 @@ func (e *engine) serve(c link.EngineConn) error {
 	if err != nil {
 		return err
 	}
-	welcome, err := e.greet(c, f.Hello)
+	return e.serveHello(c, f.Hello)
+}
+
+func (e *engine) serveHello(c link.EngineConn, h *link.Hello) error {
+	welcome, err := e.greet(c, h)
 	if err != nil {
 		return err
 	}
@@ -129,7 +134,7 @@ func (e *engine) ping(c link.EngineConn, stop chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-time.After(link.PingInterval):
+		case <-time.After(cmp.Or(e.reach.Silence/4, link.PingInterval)):
 		}
 		e.whileStopped()
 		if c.Send(link.FromEngine{Ping: &link.Ping{Time: e.now()}}) != nil {
@@ -152,7 +157,7 @@ func (e *engine) greet(c link.EngineConn, h *link.Hello) (*link.Welcome, error) 
 		link.CloseEngine(e.conn, link.ErrReplaced)
 	}
 	e.conn, e.epoch = c, h.Epoch
-	w := &link.Welcome{EngineID: "engine-1", Position: e.position[h.Epoch], WantManifest: h.ManifestHash != e.hash, Time: e.now()}
+	w := &link.Welcome{EngineID: "engine-1", Position: e.position[h.Epoch], WantManifest: h.ManifestHash != e.hash, Time: e.now(), Reach: e.reach}
 	if h.Key == "" {
 		w.Key = e.key
 	}

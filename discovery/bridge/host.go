@@ -38,6 +38,7 @@ type Host struct {
 	session    context.CancelCauseFunc // ends the link; nil if there is none
 	conn       LinkStatus
 	found      string // address of an engine in the network
+	searched   string // address of the engine as Options.FindEngine has found it last
 
 	sent, acked uint64
 	stats       Stats // as Stats returned last
@@ -244,10 +245,10 @@ func (h *Host) Link() LinkStatus {
 	s := h.conn
 	switch {
 	case h.o.EngineURL != "":
-		s.EngineURL, s.DiscoveryMethod = h.o.EngineURL, DiscoveryManual
+		s.EngineURL, s.DiscoveryMethod = cmp.Or(s.EngineURL, h.o.EngineURL), DiscoveryManual
 	case h.state.bound():
 		s.EngineURL, s.DiscoveryMethod = cmp.Or(s.EngineURL, h.state.EngineURL), DiscoveryManual
-		if s.EngineURL == h.found || s.EngineURL != h.state.EngineURL { // the network's, in place of the binding's
+		if s.EngineURL == h.found || s.EngineURL == h.searched { // the network's, in place of the binding's
 			s.DiscoveryMethod = DiscoveryMDNS
 		}
 	case h.found != "":

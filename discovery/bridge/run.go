@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 const (
 	dialTimeout  = 10 * time.Second
+	oneOfSeveral = 3 * time.Second // for one of several addresses
 	firstRetry   = 250 * time.Millisecond
 	settleDelay  = 200 * time.Millisecond // from a bind to the first link, in which the engine stores the binding
 	settleTime   = time.Minute            // in which an engine that has just bound the bridge may refuse it
@@ -33,13 +33,13 @@ func (h *Host) Run(ctx context.Context) {
 	if err := h.collector.recall(ctx); err != nil && ctx.Err() == nil {
 		h.log.Error("failed to read the newest values that wait for the engine", "error", err)
 	}
-	failures, found, reason := 0, "", ""
+	failures, reason, way := 0, "", newRoute()
 	for ctx.Err() == nil {
 		h.mu.Lock()
 		s, since := h.state, h.boundSince
 		h.mu.Unlock()
 		if !s.bound() {
-			failures, found = 0, ""
+			failures, way = 0, newRoute()
 			h.pause(ctx, 0)
 			continue
 		}
@@ -47,7 +47,9 @@ func (h *Host) Run(ctx context.Context) {
 			backoff.Wait(ctx, fresh)
 			continue
 		}
-		opened, err := h.connect(ctx, s, cmp.Or(h.o.EngineURL, found, s.EngineURL))
+		addresses := way.addresses(&s, h.o.EngineURL)
+		url := way.next(addresses)
+		opened, err := h.connect(ctx, s, url, way.unreachable, len(addresses) > 1)
 		if ctx.Err() != nil || errors.Is(err, errUnbound) || errors.Is(err, errRenewed) {
 			continue
 		}
@@ -61,6 +63,8 @@ func (h *Host) Run(ctx context.Context) {
 		switch {
 		case opened && errors.Is(err, link.ErrEnded): // it stops, or has removed the binding
 			h.report(err, slog.LevelInfo, "link ended by the engine; opening another one")
+		case errors.Is(err, link.ErrElsewhere):
+			h.report(err, slog.LevelDebug, noLink)
 		case failures == 1 || reason != last:
 			h.report(err, slog.LevelWarn, noLink)
 		default:
@@ -69,8 +73,14 @@ func (h *Host) Run(ctx context.Context) {
 		if errors.Is(err, link.ErrRefused) && h.refused(link.RefusedBy(err), s, since) {
 			continue
 		}
+		h.mu.Lock()
+		s = h.state // the engine may have told of others
+		h.mu.Unlock()
+		if way.attempted(&s, url, len(way.addresses(&s, h.o.EngineURL)), opened, err) {
+			continue
+		}
 		if !opened { // an address that was right is tried first again
-			found = h.find(ctx, s, failures)
+			way.sent = h.find(ctx, s, failures)
 		}
 		h.pause(ctx, backoff.Jitter(backoff.Delay(min(firstRetry, h.o.RetryInterval), h.o.RetryInterval, failures)))
 	}
@@ -135,16 +145,19 @@ func (h *Host) find(ctx context.Context, s state, failures int) string {
 	if err != nil || url == s.EngineURL || validateURL(url) != nil {
 		return ""
 	}
-	// Anybody can announce the engine's id: only its pinned key proves who answers, and http would send the session key to whoever does.
-	if len(s.Pins) > 0 && !isHTTPS(url) {
+	if !s.mayDial(url) {
 		h.log.Warn("address of the engine ignored: the binding needs https", "url", url)
 		return ""
 	}
+	h.mu.Lock()
+	h.searched = url
+	h.mu.Unlock()
 	return url
 }
 
-// connect opens a link and serves it until it ends. opened is whether the engine has accepted it.
-func (h *Host) connect(ctx context.Context, s state, url string) (opened bool, err error) {
+// connect opens a link and serves it until it ends. opened is whether the engine has accepted it. With several addresses, one that does not answer is given up
+// sooner.
+func (h *Host) connect(ctx context.Context, s state, url, unreachable string, several bool) (opened bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	h.mu.Lock()
@@ -169,13 +182,18 @@ func (h *Host) connect(ctx context.Context, s state, url string) (opened bool, e
 	if err != nil {
 		return false, err
 	}
-	dialing, stop := context.WithTimeout(ctx, dialTimeout)
+	limit := dialTimeout
+	if several {
+		limit = oneOfSeveral
+	}
+	dialing, stop := context.WithTimeout(ctx, limit)
 	conn, err := h.o.Dial(dialing, url, s.Pins)
 	stop()
 	if err != nil {
 		return false, fmt.Errorf("dial %s: %w", url, err)
 	}
 	one := newSession(h, conn, s, hash)
+	one.unreachable = unreachable
 	err = one.serve(ctx)
 	return one.opened, err
 }

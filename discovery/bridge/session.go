@@ -25,7 +25,11 @@ type session struct {
 	hash      string // of the manifest
 	epoch     string // of the numbers on this link
 	opened    bool
-	left      chan struct{} // closed when nothing is received any more
+
+	unreachable string        // see link.Hello
+	silence     time.Duration // after which the link is given up; of open and receive alone
+
+	left chan struct{} // closed when nothing is received any more
 
 	watchdog *time.Timer
 	out      *wake.Queue[link.FromBridge] // answers, so that receiving never waits for sending
@@ -48,7 +52,7 @@ const (
 )
 
 func newSession(h *Host, conn link.BridgeConn, s state, hash string) *session {
-	return &session{host: h, collector: h.collector, log: h.log.With("engine", s.EngineID), conn: conn, state: s, hash: hash, left: make(chan struct{}),
+	return &session{host: h, collector: h.collector, log: h.log.With("engine", s.EngineID), conn: conn, state: s, hash: hash, silence: link.SilenceLimit, left: make(chan struct{}),
 		out: wake.NewQueue[link.FromBridge](2 * maxQueued), writes: wake.NewQueue[write](maxQueued),
 		outcomes: wake.NewQueue[pendingWrite](maxQueued), browses: wake.NewQueue[uint64](maxBrowses), acks: wake.NewSignal(), freed: wake.NewSignal(), pinged: wake.NewSignal()}
 }
@@ -114,7 +118,7 @@ func because(ctx context.Context, err error) error {
 // open says Hello, and exchanges the token for a key.
 func (s *session) open(ctx context.Context) (welcome link.Welcome, err error) {
 	s.epoch = s.collector.epochNow()
-	hello := link.Hello{Protocol: link.Protocol, BridgeID: s.host.o.ID, Epoch: s.epoch, Version: s.host.o.Version, ManifestHash: s.hash}
+	hello := link.Hello{Protocol: link.Protocol, BridgeID: s.host.o.ID, Epoch: s.epoch, Version: s.host.o.Version, ManifestHash: s.hash, Unreachable: s.unreachable}
 	if hello.Key = s.state.Key; hello.Key == "" {
 		hello.Token = s.state.Token
 	}
@@ -131,16 +135,16 @@ func (s *session) open(ctx context.Context) (welcome link.Welcome, err error) {
 	case f.Welcome.EngineID != s.state.EngineID:
 		return welcome, link.ErrProtocol.Because("the engine is %q, the bridge is bound to %q", f.Welcome.EngineID, s.state.EngineID)
 	}
-	s.watchdog.Reset(link.SilenceLimit)
 	welcome = *f.Welcome
+	if err := s.reach(&welcome.Reach); err != nil {
+		return welcome, err
+	}
+	s.watchdog.Reset(s.silence)
 	s.clock.observe(welcome.Time, asked) // it may have waited for a process that was stopped; the engine's clock is not before this
 	if err := s.checkPosition(ctx, welcome.Position); err != nil {
 		return welcome, err
 	}
-	if err := s.exchange(hello, &welcome); err != nil {
-		return welcome, err
-	}
-	return welcome, s.pin(welcome.Pins)
+	return welcome, s.exchange(hello, &welcome)
 }
 
 // reason returns the error of the engine's side for one of sending.
@@ -173,18 +177,29 @@ func (s *session) exchange(hello link.Hello, welcome *link.Welcome) error {
 	return nil
 }
 
-// pin stores the keys that the engine's certificate may have.
-func (s *session) pin(pins []string) error {
-	if len(pins) == 0 || slices.Equal(pins, s.state.Pins) {
+// minSilence keeps a link from being given up all the time.
+const minSilence = time.Second
+
+// reach stores how the engines of the plant are reached.
+func (s *session) reach(r *link.Reach) error {
+	if s.silence = link.SilenceLimit; r.Silence > 0 {
+		s.silence = min(max(r.Silence, minSilence), link.SilenceLimit)
+	}
+	pins := r.Pins
+	if len(pins) == 0 {
+		pins = s.state.Pins
+	}
+	if slices.Equal(pins, s.state.Pins) && slices.Equal(r.URLs, s.state.EngineURLs) {
 		return nil
 	}
-	for _, p := range pins {
-		if !validPin(p) || len(pins) > maxPins {
-			return link.ErrProtocol.Because("the engine's pins are not valid")
-		}
+	if len(pins) > maxPins || slices.ContainsFunc(pins, func(p string) bool { return !validPin(p) }) {
+		return link.ErrProtocol.Because("the engine's pins are not valid")
 	}
-	s.state.Pins = pins
-	return s.host.change(s.state, func(next *state) { next.Pins = pins })
+	if len(r.URLs) > maxURLs || slices.ContainsFunc(r.URLs, func(url string) bool { return validateURL(url) != nil }) {
+		return link.ErrProtocol.Because("the URLs of the engines are not valid")
+	}
+	s.state.Pins, s.state.EngineURLs = pins, r.URLs
+	return s.host.change(s.state, func(next *state) { next.Pins, next.EngineURLs = pins, r.URLs })
 }
 
 // checkPosition begins a new epoch if the engine has entries that this buffer cannot have delivered: it has lost its newest ones, and numbers
@@ -225,7 +240,7 @@ func (s *session) receive(context.Context) error {
 		case err != nil:
 			return err
 		}
-		s.watchdog.Reset(link.SilenceLimit)
+		s.watchdog.Reset(s.silence)
 		if err := s.take(&f); err != nil {
 			return err
 		}
@@ -250,8 +265,8 @@ func (s *session) take(f *link.FromEngine) error {
 		if !s.browses.Add(f.Browse.ID) {
 			return s.reply(link.FromBridge{Browsed: &link.Browsed{ID: f.Browse.ID, Error: "too many requests to browse"}})
 		}
-	case f.Pins != nil:
-		return s.pin(f.Pins.Pins)
+	case f.Reach != nil:
+		return s.reach(f.Reach)
 	}
 	return nil // a frame of a newer protocol
 }

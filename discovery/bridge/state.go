@@ -22,6 +22,8 @@ type state struct {
 	Key       string    `json:"key,omitempty"`   // of the session; empty before the first link
 	BoundAt   time.Time `json:"boundAt,omitzero"`
 
+	EngineURLs []string `json:"engineUrls,omitempty"` // of the other engines of the plant
+
 	Owner      string `json:"owner,omitempty"`      // id of the engine that the entries in the buffer are for
 	DamageTold string `json:"damageTold,omitempty"` // the epoch whose damage was reported
 }

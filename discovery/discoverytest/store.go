@@ -180,7 +180,7 @@ func testManifests(t *testing.T, s discovery.Store) {
 	require.Equal(t, m, got)
 
 	m.DriverType, m.Tags, m.ActiveSubmodels, m.BindingToken = "OpcUa", m.Tags[:1], nil, "secret"
-	require.NoError(t, s.SetManifest(t.Context(), "a", m))
+	require.NoError(t, s.SetManifest(t.Context(), "a", m, 0))
 	want.TakeManifest(m)
 	require.Equal(t, []string{"Nameplate", "OperationalData"}, want.ActiveSubmodels, "all that are available")
 	require.Equal(t, []discovery.Binding{want}, all(t, s))
@@ -284,7 +284,7 @@ func testNotBound(t *testing.T, s discovery.Store) {
 	add(t, s, "a", "driver")
 	_, err := s.Manifest(t.Context(), "A")
 	require.ErrorIs(t, err, discovery.ErrNotBound, "ids differ by case")
-	require.ErrorIs(t, s.SetManifest(t.Context(), "b", link.Manifest{BridgeID: "b"}), discovery.ErrNotBound)
+	require.ErrorIs(t, s.SetManifest(t.Context(), "b", link.Manifest{BridgeID: "b"}, 0), discovery.ErrNotBound)
 	require.ErrorIs(t, s.RemoveBinding(t.Context(), "b"), discovery.ErrNotBound)
 	require.ErrorIs(t, s.UpdateBinding(t.Context(), "b", func(*discovery.Binding) error { panic("called") }), discovery.ErrNotBound)
 }

@@ -9,6 +9,8 @@
 //
 // The bridge sends [Hello]. The engine answers with [Welcome], or ends the link with [ErrRefused] if it has no binding for the bridge. The
 // refusal names the engine: another one at a reused address must not make the bridge free.
+// Engines that share a plant have one name. Of these, one at a time has the link of a bridge; the others end it with [ErrElsewhere], see [SentTo]. A bridge that
+// does not reach that one says so in [Hello].Unreachable, and the engine that it reaches takes the link over. [Reach] tells a bridge of all engines.
 // The first time, Hello has the binding token, and Welcome a session key in exchange. The bridge stores the key durably and then sends a
 // second Hello with the key on the same link, which has no answer. From then on the engine refuses the token. Until then the token
 // stays valid and is exchanged for the same key, so that neither side is locked out if the other one stops in between. Later links begin with

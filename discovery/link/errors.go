@@ -17,6 +17,8 @@ var (
 	ErrReplaced = fault.New(fault.Conflict, "LINK_REPLACED", "another link of the bridge has replaced this one")
 	// ErrEnded means that the engine stops or that its binding was removed. The next link tells which.
 	ErrEnded = fault.New(fault.Unavailable, "LINK_ENDED", "the engine has ended the link")
+	// ErrElsewhere means that another engine of the plant has the bridge's link: the one that SentTo returns.
+	ErrElsewhere = fault.New(fault.Unavailable, "LINK_ELSEWHERE", "another engine of the plant has the link of the bridge")
 	// ErrSilent means that nothing was received for SilenceLimit.
 	ErrSilent = fault.New(fault.Unavailable, "LINK_SILENT", "the other side of the link does not respond")
 )
@@ -25,6 +27,19 @@ const engineKey = "engineId"
 
 // Refusal returns an ErrRefused that names the engine that refuses.
 func Refusal(engineID string) error { return ErrRefused.On(engineKey, engineID) }
+
+const urlKey = "engineUrl"
+
+// Elsewhere returns an ErrElsewhere that names the engine that has the link, and where it is reached. Both may be empty: none has it yet.
+func Elsewhere(engine, url string) error { return ErrElsewhere.On(engineKey, engine).With(urlKey, url) }
+
+// SentTo returns the engine that an ErrElsewhere names, and where it is reached.
+func SentTo(err error) (engine, url string) {
+	if e, ok := fault.From(err); ok && errors.Is(err, ErrElsewhere) {
+		return e.Metadata[engineKey], e.Metadata[urlKey]
+	}
+	return "", ""
+}
 
 // RefusedBy returns the engine that an ErrRefused names; empty if err names none or is another error.
 func RefusedBy(err error) string {

@@ -22,7 +22,7 @@ const (
 // The intervals of a link. Both sides measure them by a monotonic clock.
 const (
 	PingInterval  = 10 * time.Second // between two Pings of the engine
-	SilenceLimit  = 30 * time.Second // a side that has received nothing for this long ends the link
+	SilenceLimit  = 30 * time.Second // a side that has received nothing for this long ends the link; see Reach.Silence
 	HelloDeadline = 10 * time.Second // from the begin of a link to Hello, and from Hello to Welcome
 )
 
@@ -84,7 +84,7 @@ type FromEngine struct {
 	Write   *Write
 	Browse  *Browse
 	Ping    *Ping
-	Pins    *Pins
+	Reach   *Reach // the bridge stores it in place of what it had
 }
 
 // Hello opens a link, and confirms a new session key.
@@ -96,6 +96,7 @@ type Hello struct {
 	Epoch        string // of the bridge's buffer
 	Version      string // of the bridge's program
 	ManifestHash string // changes with the manifest; see Manifest.Hash
+	Unreachable  string // the engine that the bridge was sent to by ErrElsewhere and does not reach; empty for none
 }
 
 // Welcome accepts a bridge.
@@ -104,8 +105,19 @@ type Welcome struct {
 	Key          string // a session key, in exchange for the token; empty if Hello had a key
 	Position     uint64 // the last entry of the epoch that is stored; the next batch begins after it
 	WantManifest bool   // the bridge sends its manifest before the first batch
-	Pins         []string
+	Reach        Reach
 	Time         time.Time // the engine's clock, as in Ping
+}
+
+// Reach is how a bridge reaches the engines of its plant.
+type Reach struct {
+	// Pins are the keys that the certificates of the engines may have, in the form of BindRequest.EnginePins. Empty: the bridge keeps those that it has.
+	Pins []string
+	// URLs are where the engines are reached, beside BindRequest.EngineURL.
+	URLs []string
+	// Silence is how long the bridge waits for a frame of the engine, in place of SilenceLimit; 0: SilenceLimit. Where other engines are ready to take the
+	// link over, one that hangs is given up soon. The engine sends at least three Pings in that time.
+	Silence time.Duration
 }
 
 // Names extends the dictionary of a session: Names[i] is the tag with index First+i, without the driver's prefix. An index keeps its
@@ -187,10 +199,4 @@ type Browsed struct {
 	ID    uint64
 	Tags  []ManifestTag
 	Error string
-}
-
-// Pins tells the bridge the keys that the engine's certificate may have from now on, in the form of BindRequest.EnginePins. The bridge
-// stores them in place of those that it had.
-type Pins struct {
-	Pins []string
 }

@@ -55,4 +55,6 @@ type BindRequest struct {
 	// EnginePins are the keys that the engine's TLS certificate may have: "sha256/" and the base64 of the SHA-256 of the certificate's
 	// SubjectPublicKeyInfo. Empty for an http URL.
 	EnginePins []string `json:"enginePins,omitempty"`
+	// EngineURLs are where the other engines of the plant are reached; see Reach.
+	EngineURLs []string `json:"engineUrls,omitempty"`
 }

@@ -26,6 +26,7 @@ type bridge struct {
 	session *session      // nil while no link is open
 	changed chan struct{} // closed, and made again, when session changes
 	epoch   string
+	lease   uint64              // epoch of the lease that the following are of
 	through uint64              // last entry of the epoch whose effects are stored; it may be ahead of the stored position
 	stored  uint64              // the stored position
 	ignored map[string]struct{} // tags that the tag engine did not define in time
@@ -69,8 +70,12 @@ func (b *bridge) begin(s *session, position uint64) {
 	if b.session != nil {
 		b.session.end(link.ErrReplaced)
 	}
-	if b.epoch != s.hello.Epoch {
-		b.epoch, b.through = s.hello.Epoch, position
+	lease := uint64(0)
+	if s.lease != nil {
+		lease = s.lease.Epoch
+	}
+	if b.epoch != s.hello.Epoch || b.lease != lease { // another engine may have had it in between
+		b.epoch, b.lease, b.through = s.hello.Epoch, lease, position
 	}
 	// What this process has stored counts, also where its position could not be stored.
 	b.through, b.stored = max(b.through, position), position

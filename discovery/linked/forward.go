@@ -2,6 +2,7 @@ package linked
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -280,6 +281,10 @@ func (f *forwarder) positioned(through uint64) {
 // retry calls store until it returns nil, or the link or ctx ends.
 func (f *forwarder) retry(ctx context.Context, store func() error) error {
 	for failures := 1; ; failures++ {
+		if !f.lease.stands() {
+			f.end(errMoved)
+			return link.ErrEnded
+		}
 		err := store()
 		if err == nil {
 			if f.failing {
@@ -290,6 +295,9 @@ func (f *forwarder) retry(ctx context.Context, store func() error) error {
 		}
 		if ctx.Err() != nil || f.session.ctx.Err() != nil {
 			return link.ErrEnded
+		}
+		if errors.Is(err, link.ErrElsewhere) {
+			return err
 		}
 		if !f.failing {
 			f.failing = true

@@ -139,13 +139,13 @@ func (h *Hub) Browse(ctx context.Context, bridgeID string) ([]link.ManifestTag, 
 	return b.browse(ctx)
 }
 
-// SetPins sends the keys that the engine's certificate may have to all bridges with an open link. Others get them when they open one.
-func (h *Hub) SetPins(pins []string) {
+// SetReach tells all bridges with an open link how the engines are reached. Others learn it when they open one.
+func (h *Hub) SetReach(r link.Reach) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, b := range h.bridges {
 		if s := b.current(); s != nil {
-			s.out.pins(pins)
+			s.out.reach(r)
 		}
 	}
 }

@@ -22,7 +22,8 @@ type outbox struct {
 	greeted  bool   // pings come after Welcome
 	through  uint64 // to be acknowledged, 0 for none
 	ping     bool
-	newPins  *link.Pins
+	newReach *link.Reach
+	silence  time.Duration // of the newest, see link.Reach
 	requests []*request
 }
 
@@ -41,10 +42,12 @@ func (o *outbox) update(f func()) {
 	o.signal.Set()
 }
 
-func (o *outbox) greet(w *link.Welcome) { o.update(func() { o.welcome = w }) }
-func (o *outbox) ack(through uint64)    { o.update(func() { o.through = through }) }
-func (o *outbox) pins(pins []string)    { o.update(func() { o.newPins = &link.Pins{Pins: pins} }) }
-func (o *outbox) pinging()              { o.update(func() { o.ping = true }) }
+func (o *outbox) greet(w *link.Welcome) {
+	o.update(func() { o.welcome, o.silence = w, w.Reach.Silence })
+}
+func (o *outbox) ack(through uint64) { o.update(func() { o.through = through }) }
+func (o *outbox) reach(r link.Reach) { o.update(func() { o.newReach, o.silence = &r, r.Silence }) }
+func (o *outbox) pinging()           { o.update(func() { o.ping = true }) }
 
 // add adds requests in order and reports whether it did: all or none.
 func (o *outbox) add(requests ...*request) (ok bool) {
@@ -84,8 +87,8 @@ func (o *outbox) next(now func() time.Time) (f link.FromEngine, ok bool) {
 		f.Ping, o.ping = &link.Ping{Time: now()}, false
 	case o.through > 0:
 		f.Ack, o.through = &link.Ack{Through: o.through}, 0
-	case o.newPins != nil:
-		f.Pins, o.newPins = o.newPins, nil
+	case o.newReach != nil:
+		f.Reach, o.newReach = o.newReach, nil
 	case len(o.requests) > 0:
 		f = o.requests[0].frame
 		o.requests[0].sent = true
@@ -99,11 +102,26 @@ func (o *outbox) next(now func() time.Time) (f link.FromEngine, ok bool) {
 	return f, true
 }
 
+// interval returns the time between two pings: at least three come before the bridge gives the link up.
+func (o *outbox) interval() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.silence > 0 {
+		return o.silence / 4
+	}
+	return link.PingInterval
+}
+
 // run sends what is added, and pings, until ctx ends or the connection is gone.
 func (o *outbox) run(ctx context.Context, c link.EngineConn, now func() time.Time) {
-	ticker := time.NewTicker(link.PingInterval)
+	interval := link.PingInterval
+	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
+		if wanted := o.interval(); wanted != interval {
+			interval = wanted
+			ticker.Reset(interval)
+		}
 		for {
 			f, ok := o.next(now)
 			if !ok {

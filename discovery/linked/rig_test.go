@@ -33,6 +33,8 @@ type store struct {
 	fail      error             // of every method while it is set
 	onOpen    func()            // called when OpenLink has stored the key
 	unbound   bool              // the binding is removed after OpenLink
+	reach     link.Reach
+	lease     *Lease
 }
 
 func newStore() *store { return &store{token: "token-1", positions: make(map[string]uint64)} }
@@ -71,7 +73,7 @@ func (m *store) OpenLink(_ context.Context, h link.Hello) (Grant, error) {
 	if m.fail != nil {
 		return Grant{}, m.fail
 	}
-	g := Grant{EngineID: "engine-1", Position: m.positions[h.Epoch], WantManifest: h.ManifestHash != m.manifest}
+	g := Grant{EngineID: "engine-1", Position: m.positions[h.Epoch], WantManifest: h.ManifestHash != m.manifest, Reach: m.reach, Lease: m.lease}
 	switch {
 	case h.BridgeID != "press-1":
 		return Grant{}, link.ErrRefused

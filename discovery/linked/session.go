@@ -34,6 +34,7 @@ type session struct {
 	engine string // by which the bridge knows the engine
 	log    *slog.Logger
 	key    string // to be confirmed by a second Hello; empty if there is none to confirm
+	lease  *Lease // nil if no other engine serves the link
 
 	out   *outbox
 	queue *queue
@@ -191,13 +192,43 @@ func (s *session) open(h *link.Hello) error {
 		return s.refusal(err)
 	}
 	s.hello.Token, s.hello.Key = "", ""
-	s.key, s.engine = grant.Key, grant.EngineID
-	s.out.greet(&link.Welcome{EngineID: grant.EngineID, Key: grant.Key, Position: grant.Position, WantManifest: grant.WantManifest, Pins: grant.Pins})
+	s.key, s.engine, s.lease = grant.Key, grant.EngineID, grant.Lease
+	s.out.greet(&link.Welcome{EngineID: grant.EngineID, Key: grant.Key, Position: grant.Position, WantManifest: grant.WantManifest, Reach: grant.Reach})
+	if s.lease != nil {
+		s.hub.run(s.watchLease)
+	}
 	s.bridge = s.hub.bridge(h.BridgeID)
 	s.log.Info("link of a bridge opened", "epoch", h.Epoch, "position", grant.Position, "version", h.Version)
 	s.bridge.begin(s, grant.Position)
 	return nil
 }
+
+// errMoved tells a bridge that another engine is to have its link.
+var errMoved = link.ErrEnded.Because("another engine takes over the bridge")
+
+// watchLease ends the link when this engine must not serve it any more: at once if the lease is lost, else when the driver has ended.
+func (s *session) watchLease() {
+	select {
+	case <-s.lease.Done:
+	case <-s.lease.Ended:
+	case <-s.ctx.Done():
+		return
+	}
+	for s.lease.Valid() {
+		select {
+		case <-s.lease.Ended:
+			s.end(errMoved)
+			return
+		case <-s.ctx.Done():
+			return
+		case <-time.After(leaseCheck):
+		}
+	}
+	s.end(errMoved)
+}
+
+// leaseCheck is how often the lease of a driver that is about to move is checked.
+const leaseCheck = 50 * time.Millisecond
 
 // refusal returns what a bridge is told that cannot open its link.
 func (s *session) refusal(err error) error {
@@ -209,6 +240,9 @@ func (s *session) refusal(err error) error {
 	}
 	if s.ctx.Err() != nil {
 		return s.cause()
+	}
+	if errors.Is(err, link.ErrElsewhere) {
+		return err
 	}
 	s.log.Error("link of a bridge ended: its binding cannot be used", "error", err)
 	if _, ok := fault.From(err); ok {

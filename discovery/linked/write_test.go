@@ -161,16 +161,36 @@ func TestBrowse(t *testing.T) {
 	})
 }
 
-// Pins reach the open links.
-func TestPins(t *testing.T) {
+// How the engines are reached is told on open links. With less silence, pings come more often.
+func TestReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, newStore())
 		defer r.close()
 		p, _ := r.open()
-		r.hub.SetPins([]string{"sha256/x"})
+		reach := link.Reach{Pins: []string{"sha256/x"}, URLs: []string{"http://b:5001"}, Silence: 4 * time.Second}
+		r.hub.SetReach(reach)
 		f, err := p.recv()
 		require.NoError(t, err)
-		require.Equal(t, []string{"sha256/x"}, f.Pins.Pins)
+		require.Equal(t, reach, *f.Reach)
+		pings := func() (n int) {
+			for end := time.Now().Add(time.Minute); time.Now().Before(end); n++ {
+				f, err := p.conn.Recv()
+				require.NoError(t, err)
+				require.NotNil(t, f.Ping)
+				p.send(link.FromBridge{Pong: &link.Pong{Time: f.Ping.Time}})
+			}
+			return n
+		}
+		require.InDelta(t, 60, pings(), 2)
+		r.hub.SetReach(link.Reach{})
+		_, err = p.recv()
+		require.NoError(t, err)
+		require.InDelta(t, 6, pings(), 2)
+		p.close()
+		r.store.reach = reach
+		p, w := r.open()
+		require.Equal(t, reach, w.Reach)
+		require.InDelta(t, 60, pings(), 2)
 		p.close()
 	})
 }

@@ -399,6 +399,9 @@ type BindRequest struct {
 
 	// EngineURL http or https URL at which the bridge reaches the engine.
 	EngineURL string `json:"engineUrl"`
+
+	// EngineUrls http or https URLs of the other engines of the plant, of which any may have the bridge's link.
+	EngineUrls []string `json:"engineUrls,omitempty,omitzero"`
 }
 
 // BridgeStatus defines model for BridgeStatus.

@@ -53,7 +53,7 @@ func (s *Store) Manifest(ctx context.Context, bridgeID string) (link.Manifest, e
 }
 
 // SetManifest implements [discovery.Store].
-func (s *Store) SetManifest(ctx context.Context, bridgeID string, m link.Manifest) error {
+func (s *Store) SetManifest(ctx context.Context, bridgeID string, m link.Manifest, fence uint64) error {
 	packed, err := pack(m)
 	if err != nil {
 		return err
@@ -69,8 +69,13 @@ func (s *Store) SetManifest(ctx context.Context, bridgeID string, m link.Manifes
 		case n == 0:
 			return discovery.ErrNotBound.On("bridgeId", bridgeID)
 		}
-		_, err = tx.Exec(ctx, "UPDATE bridge_manifests SET manifest = ? WHERE bridge_id = ?", packed, bridgeID)
-		return err
+		if err := inTime(ctx, tx, bridgeID, fence); err != nil {
+			return err
+		}
+		if _, err = tx.Exec(ctx, "UPDATE bridge_manifests SET manifest = ? WHERE bridge_id = ?", packed, bridgeID); err != nil {
+			return err
+		}
+		return changed(ctx, tx)
 	})
 }
 

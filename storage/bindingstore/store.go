@@ -5,7 +5,6 @@ import (
 	"embed"
 	"encoding/json"
 	"math"
-	"time"
 
 	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/discovery/link"
@@ -21,13 +20,15 @@ func Schema() storage.Schema {
 		{Name: "bridge_bindings", Key: "bridge_id"},
 		{Name: "bridge_manifests", Key: "bridge_id"},
 		{Name: "bridge_positions", Key: "bridge_id"},
+		{Name: "bridge_plant", Key: "id", Seeded: true},
+		{Name: "bridge_engines", Key: "engine_id"},
 	}}
 }
 
-// Store is a [discovery.Store]. Safe for concurrent use, by several processes too.
+// Store is a [discovery.SharedStore]. Safe for concurrent use, by several processes too.
 type Store struct{ set *storage.Set }
 
-var _ discovery.Store = (*Store)(nil)
+var _ discovery.SharedStore = (*Store)(nil)
 
 // New returns a store over a database that was opened with [Schema].
 func New(db *storage.DB) (*Store, error) {
@@ -50,16 +51,20 @@ func row(b *discovery.Binding) ([]any, error) {
 		storage.Timestamp(b.DriverDownAt), b.DriverDownText, b.ManifestHash, b.TagCount, b.ActiveSubmodelsJSON()}, nil
 }
 
-func scan(from storage.Scanner, more ...any) (b discovery.Binding, err error) {
-	var urls, submodels string
-	err = from.Scan(append([]any{&b.BridgeID, &b.DriverID, &b.DriverType, &b.EngineID, (*storage.Timestamp)(&b.BoundAt), &urls, &b.Token, &b.Key,
+// scan reads the columns and the report.
+func scan(from storage.Scanner) (b discovery.Binding, err error) {
+	var urls, submodels, report string
+	err = from.Scan(&b.BridgeID, &b.DriverID, &b.DriverType, &b.EngineID, (*storage.Timestamp)(&b.BoundAt), &urls, &b.Token, &b.Key,
 		(*storage.Timestamp)(&b.LinkedAt), (*storage.Timestamp)(&b.HeartbeatAt), &b.Offline, &b.Lost, &b.RecentlyLost, (*storage.Timestamp)(&b.LostAt),
-		&b.LostText, (*storage.Timestamp)(&b.DriverDownAt), &b.DriverDownText, &b.ManifestHash, &b.TagCount, &submodels}, more...)...)
+		&b.LostText, (*storage.Timestamp)(&b.DriverDownAt), &b.DriverDownText, &b.ManifestHash, &b.TagCount, &submodels, &report)
 	if err == nil {
 		err = json.Unmarshal([]byte(urls), &b.URLs)
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(submodels), &b.ActiveSubmodels)
+	}
+	if err == nil && report != "" {
+		err = json.Unmarshal([]byte(report), &b.Report)
 	}
 	return b, err
 }
@@ -102,6 +107,12 @@ func (s *Store) AddBinding(ctx context.Context, b discovery.Binding, m link.Mani
 		if err := tx.Insert(ctx, "INSERT INTO bridge_bindings ("+columns+") VALUES", [][]any{values}, ""); err != nil {
 			return err
 		}
+		if _, err := tx.Exec(ctx, "UPDATE bridge_positions SET fence = 0 WHERE bridge_id = ?", b.BridgeID); err != nil {
+			return err
+		}
+		if err := changed(ctx, tx); err != nil {
+			return err
+		}
 		return tx.Insert(ctx, "INSERT INTO bridge_manifests (bridge_id, manifest) VALUES", [][]any{{b.BridgeID, packed}}, "")
 	})
 }
@@ -119,20 +130,16 @@ func (s *Store) UpdateAt(ctx context.Context, p discovery.Position, change func(
 		if err := tx.Lock(ctx, "bridge_bindings"); err != nil { // an attempt before this one may be about to end
 			return err
 		}
-		known := false
-		err := tx.Each(ctx, "SELECT position FROM bridge_positions WHERE bridge_id = ? AND epoch = ?", []any{p.BridgeID, p.Epoch}, func(row storage.Scanner) error {
-			var through uint64
-			err := row.Scan(&through)
-			known = through >= p.Through
-			return err
+		err := update(ctx, tx, p.BridgeID, func(b *discovery.Binding) error {
+			switch {
+			case p.Fence != 0 && p.Fence != b.Fence:
+				return discovery.ErrLate.On("bridgeId", p.BridgeID)
+			case b.Epoch == p.Epoch && b.Position >= p.Through:
+				return nil
+			}
+			return change(b)
 		})
 		if err != nil {
-			return err
-		}
-		if known {
-			change = func(*discovery.Binding) error { return nil }
-		}
-		if err := update(ctx, tx, p.BridgeID, change); err != nil {
 			return err
 		}
 		return setPosition(ctx, tx, p)
@@ -144,20 +151,14 @@ func update(ctx context.Context, tx *storage.Tx, bridgeID string, change func(*d
 	if err := tx.Lock(ctx, "bridge_bindings"); err != nil {
 		return err
 	}
-	var found []discovery.Binding
-	err := tx.Each(ctx, "SELECT "+columns+" FROM bridge_bindings WHERE bridge_id = ?", []any{bridgeID}, func(row storage.Scanner) error {
-		b, err := scan(row)
-		found = append(found, b)
+	b, err := binding(ctx, tx, bridgeID)
+	if err != nil {
 		return err
-	})
-	switch {
-	case err != nil:
-		return err
-	case len(found) == 0:
-		return discovery.ErrNotBound.On("bridgeId", bridgeID)
 	}
-	b := found[0]
 	if err := change(&b); err != nil {
+		return err
+	}
+	if err := changed(ctx, tx); err != nil {
 		return err
 	}
 	urls, err := json.Marshal(b.URLs)
@@ -180,67 +181,55 @@ func (s *Store) RemoveBinding(ctx context.Context, bridgeID string) error {
 		case n == 0:
 			return discovery.ErrNotBound.On("bridgeId", bridgeID)
 		}
-		_, err = tx.Exec(ctx, "DELETE FROM bridge_manifests WHERE bridge_id = ?", bridgeID)
+		if _, err = tx.Exec(ctx, "DELETE FROM bridge_manifests WHERE bridge_id = ?", bridgeID); err != nil {
+			return err
+		}
+		return changed(ctx, tx)
+	})
+}
+
+// binding reads a binding with its position.
+func binding(ctx context.Context, tx *storage.Tx, bridgeID string) (b discovery.Binding, err error) {
+	found := false
+	err = tx.Each(ctx, "SELECT "+columns+", report FROM bridge_bindings WHERE bridge_id = ?", []any{bridgeID}, func(row storage.Scanner) (err error) {
+		b, err = scan(row)
+		found = true
 		return err
 	})
+	switch {
+	case err != nil:
+		return b, err
+	case !found:
+		return b, discovery.ErrNotBound.On("bridgeId", bridgeID)
+	}
+	err = tx.Each(ctx, "SELECT epoch, position, fence FROM bridge_positions WHERE bridge_id = ?", []any{bridgeID}, func(row storage.Scanner) error {
+		return row.Scan(&b.Epoch, &b.Position, &b.Fence)
+	})
+	return b, err
 }
 
 // Bindings implements [discovery.Store].
 func (s *Store) Bindings(ctx context.Context) (all []discovery.Binding, err error) {
 	err = s.set.View(ctx, "bridges.list", func(ctx context.Context, tx *storage.Tx) error {
 		all = nil
-		type position struct {
-			epoch   string
-			through uint64
-		}
-		positions := map[string]position{}
-		err := tx.Each(ctx, "SELECT bridge_id, epoch, position FROM bridge_positions", nil, func(row storage.Scanner) error {
-			var id string
-			var p position
-			err := row.Scan(&id, &p.epoch, &p.through)
-			positions[id] = p
+		positions := map[string]discovery.Position{}
+		err := tx.Each(ctx, "SELECT bridge_id, epoch, position, fence FROM bridge_positions", nil, func(row storage.Scanner) error {
+			var p discovery.Position
+			err := row.Scan(&p.BridgeID, &p.Epoch, &p.Through, &p.Fence)
+			positions[p.BridgeID] = p
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		return tx.Each(ctx, "SELECT "+columns+" FROM bridge_bindings", nil, func(row storage.Scanner) error {
+		return tx.Each(ctx, "SELECT "+columns+", report FROM bridge_bindings", nil, func(row storage.Scanner) error {
 			b, err := scan(row)
-			b.Epoch, b.Position = positions[b.BridgeID].epoch, positions[b.BridgeID].through
+			p := positions[b.BridgeID]
+			b.Epoch, b.Position, b.Fence = p.Epoch, p.Through, p.Fence
 			all = append(all, b)
 			return err
 		})
 	})
 	sortByID(all)
 	return all, err
-}
-
-// SetPosition implements [discovery.Store].
-func (s *Store) SetPosition(ctx context.Context, p discovery.Position) error {
-	return s.set.Update(ctx, "bridges.position", func(ctx context.Context, tx *storage.Tx) error { return setPosition(ctx, tx, p) })
-}
-
-func setPosition(ctx context.Context, tx *storage.Tx, p discovery.Position) error {
-	_, err := tx.Exec(ctx, `INSERT INTO bridge_positions (bridge_id, epoch, position) VALUES (?, ?, ?) ON CONFLICT (bridge_id) DO UPDATE
-		SET epoch = excluded.epoch, position = excluded.position
-		WHERE bridge_positions.epoch <> excluded.epoch OR bridge_positions.position < excluded.position`, p.BridgeID, p.Epoch, whole(p.Through))
-	return err
-}
-
-// SetHeartbeats implements [discovery.Store].
-func (s *Store) SetHeartbeats(ctx context.Context, at map[string]time.Time) error {
-	if len(at) == 0 {
-		return nil
-	}
-	return s.set.Update(ctx, "bridges.heartbeats", func(ctx context.Context, tx *storage.Tx) error {
-		if err := tx.Lock(ctx, "bridge_bindings"); err != nil { // else an UpdateBinding could put the old times back
-			return err
-		}
-		for id, t := range at {
-			if _, err := tx.Exec(ctx, "UPDATE bridge_bindings SET heartbeat_us = ? WHERE bridge_id = ?", storage.Timestamp(t), id); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }

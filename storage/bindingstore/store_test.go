@@ -18,7 +18,7 @@ import (
 func TestStore(t *testing.T) {
 	on := func(open func(t testing.TB) (*storage.DB, error)) func(*testing.T) {
 		return func(t *testing.T) {
-			discoverytest.TestStore(t, func(t testing.TB) discovery.Store {
+			discoverytest.TestSharedStore(t, func(t testing.TB) discovery.SharedStore {
 				db, err := open(t)
 				require.NoError(t, err)
 				t.Cleanup(func() { require.NoError(t, db.Close(context.Background())) })

@@ -45,11 +45,12 @@ type about struct {
 	Labels   map[string]string `json:"labels,omitempty"`
 	Draining bool              `json:"draining,omitempty"`
 	Unable   map[string]string `json:"unable,omitempty"`
+	Wants    map[string]uint64 `json:"wants,omitempty"`
 }
 
 // Renew implements [cluster.Store]. On a full disk it uses the reserve for vital writes: an engine must not lose its leases there.
 func (s *Store) Renew(ctx context.Context, one cluster.Session) error {
-	engine, err := json.Marshal(about{one.Engine, one.Name, one.Host, one.URL, one.Version, one.Labels, one.Draining, one.Unable})
+	engine, err := json.Marshal(about{one.Engine, one.Name, one.Host, one.URL, one.Version, one.Labels, one.Draining, one.Unable, one.Wants})
 	if err != nil {
 		return err
 	}
@@ -82,7 +83,8 @@ func (s *Store) State(ctx context.Context) (found cluster.State, err error) {
 			if err := json.Unmarshal([]byte(engine), &a); err != nil {
 				return fmt.Errorf("session %s: %w", one.ID, err)
 			}
-			one.Engine, one.Name, one.Host, one.URL, one.Version, one.Labels, one.Draining, one.Unable = a.Engine, a.Name, a.Host, a.URL, a.Version, a.Labels, a.Draining, a.Unable
+			one.Engine, one.Name, one.Host, one.URL, one.Version, one.Labels = a.Engine, a.Name, a.Host, a.URL, a.Version, a.Labels
+			one.Draining, one.Unable, one.Wants = a.Draining, a.Unable, a.Wants
 			found.Sessions = append(found.Sessions, one)
 			return nil
 		})

@@ -59,7 +59,7 @@ func (h *handlers) Bind(ctx context.Context, r gen.BindRequestObject) (gen.BindR
 	if len(missing) > 0 {
 		return nil, problem.ErrInvalidRequest.Invalid(missing...)
 	}
-	m, err := h.Host.Bind(ctx, link.BindRequest{EngineID: r.Body.EngineID, EngineURL: r.Body.EngineURL, EnginePins: r.Body.EnginePins}, r.Params.XBindSecret)
+	m, err := h.Host.Bind(ctx, link.BindRequest{EngineID: r.Body.EngineID, EngineURL: r.Body.EngineURL, EnginePins: r.Body.EnginePins, EngineURLs: r.Body.EngineUrls}, r.Params.XBindSecret)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 var known = map[string]*fault.Error{}
 
 func init() {
-	for _, f := range []*fault.Error{link.ErrRefused, link.ErrProtocol, link.ErrReplaced, link.ErrEnded, link.ErrSilent} {
+	for _, f := range []*fault.Error{link.ErrRefused, link.ErrProtocol, link.ErrReplaced, link.ErrElsewhere, link.ErrEnded, link.ErrSilent} {
 		known[f.Code] = f
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/otkit/otkit/discovery/link"
@@ -53,7 +54,8 @@ func bridgeMessage(f link.FromBridge) *platformv1.BridgeFrame {
 	case f.Hello != nil:
 		h := f.Hello
 		return &platformv1.BridgeFrame{Frame: &platformv1.BridgeFrame_Hello{Hello: &platformv1.BridgeHello{
-			Protocol: clamp(h.Protocol), BridgeId: h.BridgeID, Token: h.Token, Key: h.Key, Epoch: h.Epoch, Version: h.Version, ManifestHash: h.ManifestHash}}}
+			Protocol: clamp(h.Protocol), BridgeId: h.BridgeID, Token: h.Token, Key: h.Key, Epoch: h.Epoch, Version: h.Version, ManifestHash: h.ManifestHash,
+			Unreachable: h.Unreachable}}}
 	}
 	return &platformv1.BridgeFrame{}
 }
@@ -70,12 +72,14 @@ func engineMessage(f link.FromEngine) *platformv1.EngineFrame {
 			Id: f.Write.ID, Tag: f.Write.Tag, Value: valueMessage(f.Write.Value), Deadline: timestamppb.New(f.Write.Deadline)}}}
 	case f.Browse != nil:
 		return &platformv1.EngineFrame{Frame: &platformv1.EngineFrame_Browse{Browse: &platformv1.EngineBrowse{Id: f.Browse.ID}}}
-	case f.Pins != nil:
-		return &platformv1.EngineFrame{Frame: &platformv1.EngineFrame_Pins{Pins: &platformv1.EnginePins{Pins: f.Pins.Pins}}}
+	case f.Reach != nil:
+		return &platformv1.EngineFrame{Frame: &platformv1.EngineFrame_Pins{Pins: &platformv1.EnginePins{
+			Pins: f.Reach.Pins, EngineUrls: f.Reach.URLs, Silence: duration(f.Reach.Silence)}}}
 	case f.Welcome != nil:
 		w := f.Welcome
 		return &platformv1.EngineFrame{Frame: &platformv1.EngineFrame_Welcome{Welcome: &platformv1.EngineWelcome{
-			EngineId: w.EngineID, Key: w.Key, Position: w.Position, WantManifest: w.WantManifest, Pins: w.Pins, Time: timestamppb.New(w.Time)}}}
+			EngineId: w.EngineID, Key: w.Key, Position: w.Position, WantManifest: w.WantManifest, Time: timestamppb.New(w.Time),
+			Pins: w.Reach.Pins, EngineUrls: w.Reach.URLs, Silence: duration(w.Reach.Silence)}}}
 	}
 	return &platformv1.EngineFrame{}
 }
@@ -92,11 +96,12 @@ func engineFrame(m *platformv1.EngineFrame) (link.FromEngine, error) {
 	case *platformv1.EngineFrame_Browse:
 		return link.FromEngine{Browse: &link.Browse{ID: f.Browse.GetId()}}, nil
 	case *platformv1.EngineFrame_Pins:
-		return link.FromEngine{Pins: &link.Pins{Pins: f.Pins.GetPins()}}, nil
+		return link.FromEngine{Reach: &link.Reach{Pins: f.Pins.GetPins(), URLs: f.Pins.GetEngineUrls(), Silence: f.Pins.GetSilence().AsDuration()}}, nil
 	case *platformv1.EngineFrame_Welcome:
 		w := f.Welcome
 		return link.FromEngine{Welcome: &link.Welcome{EngineID: w.GetEngineId(), Key: w.GetKey(), Position: w.GetPosition(),
-			WantManifest: w.GetWantManifest(), Pins: w.GetPins(), Time: timeOf(w.GetTime())}}, nil
+			WantManifest: w.GetWantManifest(), Time: timeOf(w.GetTime()),
+			Reach: link.Reach{Pins: w.GetPins(), URLs: w.GetEngineUrls(), Silence: w.GetSilence().AsDuration()}}}, nil
 	}
 	return link.FromEngine{}, link.ErrProtocol.Because("the engine sent a frame of no known kind")
 }
@@ -121,7 +126,7 @@ func bridgeFrame(m *platformv1.BridgeFrame) (link.FromBridge, error) {
 	case *platformv1.BridgeFrame_Hello:
 		h := f.Hello
 		return link.FromBridge{Hello: &link.Hello{Protocol: int(h.GetProtocol()), BridgeID: h.GetBridgeId(), Token: h.GetToken(), Key: h.GetKey(),
-			Epoch: h.GetEpoch(), Version: h.GetVersion(), ManifestHash: h.GetManifestHash()}}, nil
+			Epoch: h.GetEpoch(), Version: h.GetVersion(), ManifestHash: h.GetManifestHash(), Unreachable: h.GetUnreachable()}}, nil
 	}
 	return link.FromBridge{}, link.ErrProtocol.Because("the bridge sent a frame of no known kind")
 }
@@ -165,6 +170,14 @@ func timeOf(t *timestamppb.Timestamp) time.Time {
 		return time.Time{}
 	}
 	return t.AsTime()
+}
+
+// duration returns the message of a duration, none for 0.
+func duration(d time.Duration) *durationpb.Duration {
+	if d == 0 {
+		return nil
+	}
+	return durationpb.New(d)
 }
 
 func clamp(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }

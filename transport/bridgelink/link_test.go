@@ -169,8 +169,11 @@ func TestFramesFromTheBridge(t *testing.T) {
 func TestFramesFromTheEngine(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)
 	frames := []link.FromEngine{
-		{Welcome: &link.Welcome{EngineID: "e", Key: "k", Position: 7, WantManifest: true, Pins: []string{"p"}, Time: at}},
-		{Ack: &link.Ack{Through: 5}}, {Ping: &link.Ping{Time: at}}, {Browse: &link.Browse{ID: 3}}, {Pins: &link.Pins{Pins: []string{"a", "b"}}},
+		{Welcome: &link.Welcome{EngineID: "e", Key: "k", Position: 7, WantManifest: true, Time: at,
+			Reach: link.Reach{Pins: []string{"p"}, URLs: []string{"http://b:5001"}, Silence: 4 * time.Second}}},
+		{Welcome: &link.Welcome{EngineID: "e", Time: at}},
+		{Ack: &link.Ack{Through: 5}}, {Ping: &link.Ping{Time: at}}, {Browse: &link.Browse{ID: 3}}, {Reach: &link.Reach{Pins: []string{"a", "b"}}},
+		{Reach: &link.Reach{URLs: []string{"http://b:5001", "http://c:5001"}, Silence: time.Second}},
 	}
 	for _, v := range []tags.Value{{}, tags.BoolValue(true), tags.IntValue(-5), tags.FloatValue(1.5), tags.StringValue("x"), tags.BytesValue([]byte{255})} {
 		frames = append(frames, link.FromEngine{Write: &link.Write{ID: 1, Tag: "a", Value: v, Deadline: at}})
@@ -211,15 +214,17 @@ func TestTextThatIsNotUTF8(t *testing.T) {
 func TestErrorsOfTheEngine(t *testing.T) {
 	stopping := fault.New(fault.Unavailable, "SERVER_STOPPING", "the server stops")
 	for name, c := range map[string]struct{ err, want error }{
-		"refused":  {link.Refusal("engine-1"), link.ErrRefused},
-		"protocol": {link.ErrProtocol.Because("first is 0"), link.ErrProtocol},
-		"replaced": {link.ErrReplaced, link.ErrReplaced},
-		"ended":    {link.ErrEnded, link.ErrEnded},
-		"silent":   {link.ErrSilent, link.ErrSilent},
-		"stopping": {stopping, link.ErrEnded},
-		"internal": {errors.New("SECRET"), nil},
-		"proxy":    {status.Error(codes.Unauthenticated, "go away"), nil},
-		"login":    {fault.New(fault.Unauthenticated, "UNAUTHORIZED", "token required"), nil},
+		"refused":   {link.Refusal("engine-1"), link.ErrRefused},
+		"protocol":  {link.ErrProtocol.Because("first is 0"), link.ErrProtocol},
+		"replaced":  {link.ErrReplaced, link.ErrReplaced},
+		"elsewhere": {link.Elsewhere("engine-2", "https://b:5001"), link.ErrElsewhere},
+		"nowhere":   {link.Elsewhere("", ""), link.ErrElsewhere},
+		"ended":     {link.ErrEnded, link.ErrEnded},
+		"silent":    {link.ErrSilent, link.ErrSilent},
+		"stopping":  {stopping, link.ErrEnded},
+		"internal":  {errors.New("SECRET"), nil},
+		"proxy":     {status.Error(codes.Unauthenticated, "go away"), nil},
+		"login":     {fault.New(fault.Unauthenticated, "UNAUTHORIZED", "token required"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			addr := serve(t, func(context.Context, link.EngineConn) error { return c.err })
@@ -230,6 +235,9 @@ func TestErrorsOfTheEngine(t *testing.T) {
 				require.ErrorIs(t, err, c.want)
 				require.Contains(t, err.Error(), c.err.Error())
 				require.Equal(t, link.RefusedBy(c.err), link.RefusedBy(err))
+				engine, url := link.SentTo(c.err)
+				gotEngine, gotURL := link.SentTo(err)
+				require.Equal(t, []string{engine, url}, []string{gotEngine, gotURL})
 			} else {
 				require.NotErrorIs(t, err, link.ErrRefused)
 				require.NotContains(t, err.Error(), "SECRET")
@@ -311,7 +319,7 @@ func TestOnlyPinnedKeysAreTrusted(t *testing.T) {
 		if _, err := c.Recv(); err != nil {
 			return err
 		}
-		return c.Send(link.FromEngine{Pins: &link.Pins{Pins: []string{Pin(first.Leaf), Pin(next.Leaf)}}})
+		return c.Send(link.FromEngine{Reach: &link.Reach{Pins: []string{Pin(first.Leaf), Pin(next.Leaf)}}})
 	}, grpc.Creds(credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c := <-current
 		current <- c
@@ -333,7 +341,7 @@ func TestOnlyPinnedKeysAreTrusted(t *testing.T) {
 	use(next)
 	_, err = Dial(t.Context(), o)
 	require.ErrorIs(t, err, ErrPin)
-	o.Pins = f.Pins.Pins
+	o.Pins = f.Reach.Pins
 	dial(t, o)
 
 	stranger := certificate(t, newKey(t), 1)
@@ -418,7 +426,7 @@ func TestASlowReaderHoldsTheSenderBack(t *testing.T) {
 			return err
 		}
 		for {
-			if err := c.Send(link.FromEngine{Pins: &link.Pins{Pins: []string{strings.Repeat("x", size)}}}); err != nil {
+			if err := c.Send(link.FromEngine{Reach: &link.Reach{Pins: []string{strings.Repeat("x", size)}}}); err != nil {
 				return err
 			}
 			sent <- struct{}{}

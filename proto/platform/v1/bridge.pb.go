@@ -12,6 +12,7 @@ package platformv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -377,6 +378,7 @@ type BridgeHello struct {
 	Epoch         string                 `protobuf:"bytes,5,opt,name=epoch,proto3" json:"epoch,omitempty"`     // of the bridge's buffer
 	Version       string                 `protobuf:"bytes,6,opt,name=version,proto3" json:"version,omitempty"` // of the bridge's program
 	ManifestHash  string                 `protobuf:"bytes,7,opt,name=manifest_hash,json=manifestHash,proto3" json:"manifest_hash,omitempty"`
+	Unreachable   string                 `protobuf:"bytes,8,opt,name=unreachable,proto3" json:"unreachable,omitempty"` // the engine that the bridge was sent to by LINK_ELSEWHERE and does not reach; else empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -460,6 +462,13 @@ func (x *BridgeHello) GetManifestHash() string {
 	return ""
 }
 
+func (x *BridgeHello) GetUnreachable() string {
+	if x != nil {
+		return x.Unreachable
+	}
+	return ""
+}
+
 // EngineWelcome accepts the bridge.
 type EngineWelcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -469,6 +478,8 @@ type EngineWelcome struct {
 	WantManifest  bool                   `protobuf:"varint,4,opt,name=want_manifest,json=wantManifest,proto3" json:"want_manifest,omitempty"` // the bridge sends its manifest before the first batch
 	Pins          []string               `protobuf:"bytes,5,rep,name=pins,proto3" json:"pins,omitempty"`                                      // see EnginePins
 	Time          *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=time,proto3" json:"time,omitempty"`                                      // the engine's clock
+	EngineUrls    []string               `protobuf:"bytes,7,rep,name=engine_urls,json=engineUrls,proto3" json:"engine_urls,omitempty"`        // see EnginePins
+	Silence       *durationpb.Duration   `protobuf:"bytes,8,opt,name=silence,proto3" json:"silence,omitempty"`                                // see EnginePins
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -541,6 +552,20 @@ func (x *EngineWelcome) GetPins() []string {
 func (x *EngineWelcome) GetTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Time
+	}
+	return nil
+}
+
+func (x *EngineWelcome) GetEngineUrls() []string {
+	if x != nil {
+		return x.EngineUrls
+	}
+	return nil
+}
+
+func (x *EngineWelcome) GetSilence() *durationpb.Duration {
+	if x != nil {
+		return x.Silence
 	}
 	return nil
 }
@@ -1556,11 +1581,14 @@ func (x *BridgeBrowsed) GetMore() bool {
 	return false
 }
 
-// EnginePins are the keys that the engine's TLS certificate may have from now on: sha256/ and the base64 of the SHA-256 of its
-// SubjectPublicKeyInfo.
+// EnginePins tells how the bridge reaches the engines of its plant from now on.
 type EnginePins struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Pins          []string               `protobuf:"bytes,1,rep,name=pins,proto3" json:"pins,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The keys that the TLS certificates of the engines may have: sha256/ and the base64 of the SHA-256 of the SubjectPublicKeyInfo. None: they stay the same.
+	Pins       []string `protobuf:"bytes,1,rep,name=pins,proto3" json:"pins,omitempty"`
+	EngineUrls []string `protobuf:"bytes,2,rep,name=engine_urls,json=engineUrls,proto3" json:"engine_urls,omitempty"` // where they are reached, beside the URL of the binding
+	// How long the bridge waits for a message of the engine before it opens another link; none: 30 s. The engine sends at least three pings in that time.
+	Silence       *durationpb.Duration `protobuf:"bytes,3,opt,name=silence,proto3" json:"silence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1602,11 +1630,25 @@ func (x *EnginePins) GetPins() []string {
 	return nil
 }
 
+func (x *EnginePins) GetEngineUrls() []string {
+	if x != nil {
+		return x.EngineUrls
+	}
+	return nil
+}
+
+func (x *EnginePins) GetSilence() *durationpb.Duration {
+	if x != nil {
+		return x.Silence
+	}
+	return nil
+}
+
 var File_platform_v1_bridge_proto protoreflect.FileDescriptor
 
 const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\n" +
-	"\x18platform/v1/bridge.proto\x12\vplatform.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aplatform/v1/platform.proto\"\xf0\x03\n" +
+	"\x18platform/v1/bridge.proto\x12\vplatform.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1aplatform/v1/platform.proto\"\xf0\x03\n" +
 	"\vBridgeFrame\x120\n" +
 	"\x05hello\x18\x01 \x01(\v2\x18.platform.v1.BridgeHelloH\x00R\x05hello\x120\n" +
 	"\x05names\x18\x02 \x01(\v2\x18.platform.v1.BridgeNamesH\x00R\x05names\x129\n" +
@@ -1625,7 +1667,7 @@ const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\x06browse\x18\x04 \x01(\v2\x19.platform.v1.EngineBrowseH\x00R\x06browse\x12-\n" +
 	"\x04ping\x18\x05 \x01(\v2\x17.platform.v1.EnginePingH\x00R\x04ping\x12-\n" +
 	"\x04pins\x18\x06 \x01(\v2\x17.platform.v1.EnginePinsH\x00R\x04pinsB\a\n" +
-	"\x05frame\"\xc3\x01\n" +
+	"\x05frame\"\xe5\x01\n" +
 	"\vBridgeHello\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\x05R\bprotocol\x12\x1b\n" +
 	"\tbridge_id\x18\x02 \x01(\tR\bbridgeId\x12\x14\n" +
@@ -1633,14 +1675,18 @@ const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\x03key\x18\x04 \x01(\tR\x03key\x12\x14\n" +
 	"\x05epoch\x18\x05 \x01(\tR\x05epoch\x12\x18\n" +
 	"\aversion\x18\x06 \x01(\tR\aversion\x12#\n" +
-	"\rmanifest_hash\x18\a \x01(\tR\fmanifestHash\"\xc3\x01\n" +
+	"\rmanifest_hash\x18\a \x01(\tR\fmanifestHash\x12 \n" +
+	"\vunreachable\x18\b \x01(\tR\vunreachable\"\x99\x02\n" +
 	"\rEngineWelcome\x12\x1b\n" +
 	"\tengine_id\x18\x01 \x01(\tR\bengineId\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1a\n" +
 	"\bposition\x18\x03 \x01(\x04R\bposition\x12#\n" +
 	"\rwant_manifest\x18\x04 \x01(\bR\fwantManifest\x12\x12\n" +
 	"\x04pins\x18\x05 \x03(\tR\x04pins\x12.\n" +
-	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"9\n" +
+	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1f\n" +
+	"\vengine_urls\x18\a \x03(\tR\n" +
+	"engineUrls\x123\n" +
+	"\asilence\x18\b \x01(\v2\x19.google.protobuf.DurationR\asilence\"9\n" +
 	"\vBridgeNames\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\rR\x05first\x12\x14\n" +
 	"\x05names\x18\x02 \x03(\tR\x05names\"\xb7\x02\n" +
@@ -1723,10 +1769,13 @@ const file_platform_v1_bridge_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12*\n" +
 	"\x04tags\x18\x02 \x03(\v2\x16.platform.v1.BridgeTagR\x04tags\x12\x14\n" +
 	"\x05error\x18\x03 \x01(\tR\x05error\x12\x12\n" +
-	"\x04more\x18\x04 \x01(\bR\x04more\" \n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\"v\n" +
 	"\n" +
 	"EnginePins\x12\x12\n" +
-	"\x04pins\x18\x01 \x03(\tR\x04pins2O\n" +
+	"\x04pins\x18\x01 \x03(\tR\x04pins\x12\x1f\n" +
+	"\vengine_urls\x18\x02 \x03(\tR\n" +
+	"engineUrls\x123\n" +
+	"\asilence\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\asilence2O\n" +
 	"\n" +
 	"BridgeLink\x12A\n" +
 	"\aConnect\x12\x18.platform.v1.BridgeFrame\x1a\x18.platform.v1.EngineFrame(\x010\x01B5Z3github.com/otkit/otkit/proto/platform/v1;platformv1b\x06proto3"
@@ -1766,7 +1815,8 @@ var file_platform_v1_bridge_proto_goTypes = []any{
 	(*BridgeBrowsed)(nil),         // 18: platform.v1.BridgeBrowsed
 	(*EnginePins)(nil),            // 19: platform.v1.EnginePins
 	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	(*TagValue)(nil),              // 21: platform.v1.TagValue
+	(*durationpb.Duration)(nil),   // 21: google.protobuf.Duration
+	(*TagValue)(nil),              // 22: platform.v1.TagValue
 }
 var file_platform_v1_bridge_proto_depIdxs = []int32{
 	2,  // 0: platform.v1.BridgeFrame.hello:type_name -> platform.v1.BridgeHello
@@ -1785,21 +1835,23 @@ var file_platform_v1_bridge_proto_depIdxs = []int32{
 	14, // 13: platform.v1.EngineFrame.ping:type_name -> platform.v1.EnginePing
 	19, // 14: platform.v1.EngineFrame.pins:type_name -> platform.v1.EnginePins
 	20, // 15: platform.v1.EngineWelcome.time:type_name -> google.protobuf.Timestamp
-	8,  // 16: platform.v1.BridgeManifest.tags:type_name -> platform.v1.BridgeTag
-	6,  // 17: platform.v1.BridgeManifest.shell:type_name -> platform.v1.BridgeShell
-	7,  // 18: platform.v1.BridgeShell.nameplate:type_name -> platform.v1.BridgeNameplate
-	21, // 19: platform.v1.EngineWrite.value:type_name -> platform.v1.TagValue
-	20, // 20: platform.v1.EngineWrite.deadline:type_name -> google.protobuf.Timestamp
-	20, // 21: platform.v1.EnginePing.time:type_name -> google.protobuf.Timestamp
-	20, // 22: platform.v1.BridgePong.time:type_name -> google.protobuf.Timestamp
-	8,  // 23: platform.v1.BridgeBrowsed.tags:type_name -> platform.v1.BridgeTag
-	0,  // 24: platform.v1.BridgeLink.Connect:input_type -> platform.v1.BridgeFrame
-	1,  // 25: platform.v1.BridgeLink.Connect:output_type -> platform.v1.EngineFrame
-	25, // [25:26] is the sub-list for method output_type
-	24, // [24:25] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	21, // 16: platform.v1.EngineWelcome.silence:type_name -> google.protobuf.Duration
+	8,  // 17: platform.v1.BridgeManifest.tags:type_name -> platform.v1.BridgeTag
+	6,  // 18: platform.v1.BridgeManifest.shell:type_name -> platform.v1.BridgeShell
+	7,  // 19: platform.v1.BridgeShell.nameplate:type_name -> platform.v1.BridgeNameplate
+	22, // 20: platform.v1.EngineWrite.value:type_name -> platform.v1.TagValue
+	20, // 21: platform.v1.EngineWrite.deadline:type_name -> google.protobuf.Timestamp
+	20, // 22: platform.v1.EnginePing.time:type_name -> google.protobuf.Timestamp
+	20, // 23: platform.v1.BridgePong.time:type_name -> google.protobuf.Timestamp
+	8,  // 24: platform.v1.BridgeBrowsed.tags:type_name -> platform.v1.BridgeTag
+	21, // 25: platform.v1.EnginePins.silence:type_name -> google.protobuf.Duration
+	0,  // 26: platform.v1.BridgeLink.Connect:input_type -> platform.v1.BridgeFrame
+	1,  // 27: platform.v1.BridgeLink.Connect:output_type -> platform.v1.EngineFrame
+	27, // [27:28] is the sub-list for method output_type
+	26, // [26:27] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_platform_v1_bridge_proto_init() }

@@ -33,7 +33,8 @@ const (
 type BridgeLinkClient interface {
 	// Connect opens the link of a bridge. It begins with BridgeHello, which has the binding token or the session key; no other credentials
 	// are needed. UNAUTHENTICATED with the reason BINDING_UNKNOWN: the engine has no such binding. The metadata engineId names the engine, and the
-	// bridge becomes free if it is bound to that one.
+	// bridge becomes free if it is bound to that one. UNAVAILABLE with the reason LINK_ELSEWHERE: another engine of the plant has the link of the
+	// bridge. The metadata engineId and engineUrl name it, if one has it.
 	Connect(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[BridgeFrame, EngineFrame], error)
 }
 
@@ -66,7 +67,8 @@ type BridgeLink_ConnectClient = grpc.BidiStreamingClient[BridgeFrame, EngineFram
 type BridgeLinkServer interface {
 	// Connect opens the link of a bridge. It begins with BridgeHello, which has the binding token or the session key; no other credentials
 	// are needed. UNAUTHENTICATED with the reason BINDING_UNKNOWN: the engine has no such binding. The metadata engineId names the engine, and the
-	// bridge becomes free if it is bound to that one.
+	// bridge becomes free if it is bound to that one. UNAVAILABLE with the reason LINK_ELSEWHERE: another engine of the plant has the link of the
+	// bridge. The metadata engineId and engineUrl name it, if one has it.
 	Connect(grpc.BidiStreamingServer[BridgeFrame, EngineFrame]) error
 	mustEmbedUnimplementedBridgeLinkServer()
 }

@@ -83,6 +83,14 @@ func (c *Cluster) Name() string {
 	return cmp.Or(c.opts.Name, c.opts.Engine)
 }
 
+// URL returns where this engine is reached, as the others see it; empty if it is not known.
+func (c *Cluster) URL() string {
+	if c == nil {
+		return ""
+	}
+	return c.opts.URL
+}
+
 // Bus returns the bus of the engines, nil for an engine that is alone.
 func (c *Cluster) Bus() bus.Bus {
 	if c == nil {
@@ -133,6 +141,21 @@ func (c *Cluster) Owner(kind, id string) (s cluster.Session, epoch uint64, ok bo
 		return s, 0, false
 	}
 	return view.Sessions[k], view.Leases[i].Epoch, true
+}
+
+// Held returns the lease of a work that this engine does now, nil if it does not.
+func (c *Cluster) Held(kind, id string) *cluster.Held {
+	if c == nil {
+		return nil
+	}
+	return c.duties.Held(kind, id)
+}
+
+// Want asks the others to leave a work to this engine, or takes that back; see cluster.Member.Want.
+func (c *Cluster) Want(kind, id string, want bool) {
+	if c != nil {
+		c.member.Want(kind+"/"+id, want)
+	}
 }
 
 // kindJob is the kind of the work of Once.

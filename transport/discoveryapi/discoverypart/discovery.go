@@ -19,6 +19,7 @@ import (
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/auth"
 	"github.com/otkit/otkit/transport/bridgelink"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/discoveryapi"
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/server"
@@ -32,6 +33,9 @@ type Options struct {
 	EngineID string
 	// Shared is set if engines of other names use the store.
 	Shared bool
+	// Cluster is set if engines share the store, which is a discovery.SharedStore then, and the bridges in it. The drivers of bridges are those of type
+	// [DriverType] in the tag engine, which the work of kind driver runs.
+	Cluster *clusterpart.Cluster
 
 	Scanner discovery.Scanner    // default: scans find nothing
 	Client  bridgeclient.Options // of calls to bridges
@@ -80,6 +84,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Alarms.Logger == nil {
 		o.Alarms.Logger = o.Logger
 	}
+	if o.Cluster != nil {
+		o.Alarms.Shared, o.Alarms.Engine = true, ""
+	}
 	return o, nil
 }
 
@@ -127,8 +134,12 @@ func (d *Discovery) open(ctx context.Context, t *tagspart.Tags, a *alarmspart.Al
 		deps.Journal = monitor
 		d.jobs = append(d.jobs, func(ctx context.Context) { monitor.Run(ctx, d.service) })
 	}
-	d.service, err = discovery.New(ctx, deps, discovery.Options{EngineID: o.EngineID, Shared: o.Shared, BindSecret: o.BindSecret, Heartbeat: o.Heartbeat,
-		EngineURL: d.engineURL, Pins: o.Endpoint.pins, Now: o.Now, Logger: o.Logger})
+	so := discovery.Options{EngineID: o.EngineID, Shared: o.Shared, BindSecret: o.BindSecret, Heartbeat: o.Heartbeat,
+		EngineURL: d.engineURL, Pins: o.Endpoint.pins, Now: o.Now, Logger: o.Logger}
+	if o.Cluster != nil {
+		so.Plant, so.URLs = plant{o.Cluster}, d.urls
+	}
+	d.service, err = discovery.New(ctx, deps, so)
 	if err != nil {
 		return err
 	}
@@ -146,12 +157,12 @@ func (d *Discovery) open(ctx context.Context, t *tagspart.Tags, a *alarmspart.Al
 		return err
 	}
 	if s != nil && !o.WithoutShells {
-		if d.shells, err = newShells(s.Service(), o.Logger, d.service.SetShellProblem); err != nil {
+		if d.shells, err = newShells(s.Service(), o.Logger, d.service.LooksAfter, d.service.SetShellProblem); err != nil {
 			return err
 		}
 		d.jobs = append(d.jobs, d.shells.run)
 	}
-	d.jobs = append(d.jobs, d.service.Run, d.announcePins)
+	d.jobs = append(d.jobs, d.service.Run, d.announceReach)
 	d.bridges = &bridges{tags: t, hub: d.hub, shells: d.shells, attached: map[string]bool{}, stopping: make(chan struct{})}
 	d.jobs = append(d.jobs, d.bridges.watchStop)
 	return d.service.Attach(ctx, d.bridges)

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -152,7 +151,7 @@ func (d *Discovery) start() {
 	if d.opts.Advertise == nil || !ok || only.IsLoopback() {
 		return
 	}
-	a := Announcement{Instance: d.opts.EngineID, Type: discovery.EngineService, Port: port, Text: []string{"engineId=" + d.opts.EngineID, "version=" + d.opts.Version}}
+	a := Announcement{Instance: d.opts.EngineID, Type: discovery.EngineService, Port: port, Text: []string{"engineId=" + d.service.EngineID(), "version=" + d.opts.Version}}
 	if d.opts.Name != "" {
 		a.Text = append(a.Text, "name="+d.opts.Name)
 	}
@@ -171,27 +170,4 @@ func (d *Discovery) start() {
 		return
 	}
 	d.announce = announced
-}
-
-// pinInterval is how often the certificate is looked at: no bridge should meet a new key that it was not told.
-const pinInterval = time.Second
-
-// announcePins tells bridges when the engine's certificate has another key. The bridge whose link is not open then cannot verify the engine.
-func (d *Discovery) announcePins(ctx context.Context) {
-	if d.opts.Endpoint.TLS == nil {
-		return
-	}
-	ticker := time.NewTicker(pinInterval)
-	defer ticker.Stop()
-	for was := d.opts.Endpoint.pins(); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if is := d.opts.Endpoint.pins(); len(is) > 0 && !slices.Equal(is, was) {
-			d.hub.SetPins(is)
-			was = is
-		}
-	}
 }

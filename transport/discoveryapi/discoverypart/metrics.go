@@ -54,6 +54,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.bound, prometheus.GaugeValue, float64(len(all)))
 	for i := range all {
 		b := &all[i]
+		if b.Elsewhere { // the engine that looks after it has its metrics
+			continue
+		}
 		l := c.link(b.BridgeID)
 		waiting, lag := c.behind(&l)
 		labels := []string{strings.ToValidUTF8(b.BridgeID, "?"), strings.ToValidUTF8(b.DriverID, "?")}

@@ -33,6 +33,8 @@ type shells struct {
 	service *repository.Service
 	builder *shellconfig.Builder
 	log     *slog.Logger
+	// looksAfter reports whether this engine looks after a bridge: of several, one makes its shell.
+	looksAfter func(bridgeID string) bool
 	// report takes why the shell of a bridge does not have the id that it is configured to have; empty for no reason.
 	report func(bridgeID, problem string)
 	failed string // why, as logged
@@ -53,22 +55,30 @@ type pendingShell struct {
 	tags     int // of the bridge; the manifest has at most maxShellTags
 }
 
-func newShells(service *repository.Service, log *slog.Logger, report func(bridgeID, problem string)) (*shells, error) {
+func newShells(service *repository.Service, log *slog.Logger, looksAfter func(bridgeID string) bool, report func(bridgeID, problem string)) (*shells, error) {
 	builder, err := shellconfig.NewBuilder()
 	if err != nil {
 		return nil, err
 	}
-	return &shells{service: service, builder: builder, log: log, report: report, pending: map[string]pendingShell{}, bound: map[string]bool{}, ids: map[string]string{},
+	return &shells{service: service, builder: builder, log: log, looksAfter: looksAfter, report: report, pending: map[string]pendingShell{}, bound: map[string]bool{}, ids: map[string]string{},
 		failures: map[string]int{}, problems: map[string]string{}}, nil
 }
 
-// add lets the shell of a bridge be made or brought up to date soon.
+// add lets the shell of a bridge be made or brought up to date soon, if this engine looks after the bridge.
 func (s *shells) add(m link.Manifest) {
-	p := pendingShell{manifest: m, tags: len(m.Tags)}
-	p.manifest.Tags = slices.Clone(m.Tags[:min(len(m.Tags), maxShellTags)])
+	ours := s.looksAfter(m.BridgeID)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pending[m.BridgeID], s.bound[m.BridgeID] = p, true
+	s.bound[m.BridgeID] = true
+	if ours {
+		p := pendingShell{manifest: m, tags: len(m.Tags)}
+		p.manifest.Tags = slices.Clone(m.Tags[:min(len(m.Tags), maxShellTags)])
+		s.pending[m.BridgeID] = p
+	}
+	s.mu.Unlock()
+	if !ours {
+		c, _ := configOf(&m) // as the one that makes it does, unless the id is taken
+		s.note(c.ID, m.BridgeID)
+	}
 }
 
 // forget makes nothing more for a bridge. Its shell stays: people may have completed it.
@@ -127,6 +137,9 @@ func (s *shells) run(ctx context.Context) {
 	defer ticker.Stop()
 	for {
 		for _, p := range s.take() {
+			if !s.looksAfter(p.manifest.BridgeID) { // the engine that does, makes it
+				continue
+			}
 			if err := s.sync(ctx, p); err == nil {
 				delete(s.failures, p.manifest.BridgeID)
 			} else if ctx.Err() == nil {

@@ -32,7 +32,7 @@ func TestShellsThatFailAreTriedLessAndLess(t *testing.T) {
 		store := &brokenStore{Memory: repository.NewMemory()}
 		service, err := repository.New(store, repository.Options{})
 		require.NoError(t, err)
-		s, err := newShells(service, slog.New(slog.DiscardHandler), func(string, string) {})
+		s, err := newShells(service, slog.New(slog.DiscardHandler), everywhere, func(string, string) {})
 		require.NoError(t, err)
 		s.add(link.Manifest{BridgeID: "press-1"})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -56,6 +56,49 @@ func TestShellsThatFailAreTriedLessAndLess(t *testing.T) {
 	})
 }
 
+// everywhere is an engine that is alone.
+func everywhere(string) bool { return true }
+
+// A shell is made by the engine that looks after its bridge. The others know that it is the bridge's.
+func TestShellsAreMadeByOneEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, err := repository.New(repository.NewMemory(), repository.Options{})
+		require.NoError(t, err)
+		var ours atomic.Bool
+		s, err := newShells(service, slog.New(slog.DiscardHandler), func(string) bool { return ours.Load() }, func(string, string) {})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.run(ctx)
+		}()
+		made := func() bool {
+			_, err := service.Shells.Get(t.Context(), ShellID("press-1"))
+			return err == nil
+		}
+		s.add(link.Manifest{BridgeID: "press-1"})
+		time.Sleep(time.Minute)
+		require.False(t, made())
+		require.True(t, s.isShell(ShellID("press-1")))
+		s.add(link.Manifest{BridgeID: "press-1", Shell: &link.Shell{ID: "urn:press", IDShort: "Press", AssetKind: "Instance", GlobalAssetID: "urn:asset"}})
+		require.True(t, s.isShell("urn:press"))
+		require.False(t, s.isShell(ShellID("press-1")))
+
+		ours.Store(true)
+		s.add(link.Manifest{BridgeID: "press-1"})
+		ours.Store(false) // it moves before its shell is made
+		time.Sleep(time.Minute)
+		require.False(t, made())
+		ours.Store(true)
+		s.add(link.Manifest{BridgeID: "press-1"})
+		time.Sleep(time.Second)
+		require.True(t, made())
+		cancel()
+		<-done
+	})
+}
+
 // house has the shells of bridges.
 type house struct {
 	t *testing.T
@@ -67,7 +110,7 @@ func newHouse(t *testing.T) *house {
 	service, err := repository.New(repository.NewMemory(), repository.Options{})
 	require.NoError(t, err)
 	h := &house{t: t, problems: map[string]string{}}
-	h.shells, err = newShells(service, slog.New(slog.DiscardHandler), func(bridge, problem string) { h.problems[bridge] = problem })
+	h.shells, err = newShells(service, slog.New(slog.DiscardHandler), everywhere, func(bridge, problem string) { h.problems[bridge] = problem })
 	require.NoError(t, err)
 	return h
 }
