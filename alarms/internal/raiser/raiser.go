@@ -56,6 +56,13 @@ func (r *Raiser) SetRaised(key string) {
 	c.raised, c.pending = true, nil
 }
 
+// Forget leaves an alarm to somebody else, as it is: nothing more of it is stored.
+func (r *Raiser) Forget(key string) {
+	if c := r.conditions[key]; c != nil {
+		c.raised, c.pending, c.unsure = false, nil, 0
+	}
+}
+
 func (r *Raiser) condition(key string) *condition {
 	c := r.conditions[key]
 	if c == nil {
