@@ -13,6 +13,7 @@ type Work struct {
 	Requires map[string]string // labels that an engine must have; LabelEngine is one that every engine has
 	Cannot   string            // why this engine cannot do it, for the others to know; empty if it can
 	Weight   int               // how much it is, compared with the others; 0 counts as 1
+	Stays    bool              // it is not moved only to spread work evenly: that costs more than an uneven load
 }
 
 // LabelEngine is a label whose value is the id of the engine.
@@ -173,7 +174,7 @@ func (p *planner) balance(works []Work) {
 	for i := range works { // each is moved once at most
 		w := &works[i]
 		from := p.target[w.Name]
-		if from == "" || p.wanted(w, from) {
+		if from == "" || w.Stays || p.wanted(w, from) {
 			continue
 		}
 		to := ""

@@ -183,3 +183,22 @@ func TestPlansComeToRest(t *testing.T) {
 		}
 	}
 }
+
+// What stays is moved only if its holder cannot do it any more, and counts as load of the holder.
+func TestWorkThatStays(t *testing.T) {
+	all := works(10)
+	for i := range all {
+		all[i].Stays = i < 5
+	}
+	held := State{Sessions: sessions("a", "b")}
+	for _, w := range all {
+		held.Leases = append(held.Leases, Lease{Work: w.Name, Session: "s-a"})
+	}
+	target := plan(all, held, true)
+	require.Equal(t, map[string]int{"s-a": 5, "s-b": 5}, loads(target))
+	for _, w := range all[:5] {
+		require.Equal(t, "s-a", target[w.Name])
+	}
+	held.Sessions[0].Draining = true
+	require.Equal(t, map[string]int{"s-b": 10}, loads(plan(all, held, true)))
+}

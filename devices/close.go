@@ -5,34 +5,19 @@ import (
 	"errors"
 )
 
-// Close ends the service: commands that wait are canceled, those that run are left to their devices and recorded as Lost when they
-// do not end before ctx does. A store or an executor that does not return delays it by seconds only. Calling Close again waits for
-// the first call, as long as ctx lasts, and returns its error.
-func (s *Service) Close(ctx context.Context) error {
-	s.mu.Lock()
-	first := !s.closed
-	s.closed = true
-	s.mu.Unlock()
-	if first {
-		s.closeErr = s.close(ctx)
-		close(s.ended)
-	}
-	select {
-	case <-s.ended:
-		return s.closeErr
-	default:
-	}
-	select {
-	case <-s.ended:
-		return s.closeErr
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+// parting is why control ends.
+type parting struct{ waiting, ran string }
 
-func (s *Service) close(ctx context.Context) error {
+var (
+	stopping = parting{"the engine stops", "the engine stopped while the command ran"}
+	moving   = parting{"the devices move to another engine", "the devices moved to another engine while the command ran"}
+)
+
+// close ends control, once: commands that wait are canceled, those that run are left to their devices and recorded as Lost when they
+// do not end before ctx does. A store or an executor that does not return delays it by seconds only.
+func (s *control) close(ctx context.Context, why parting) error {
 	s.mu.Lock()
-	s.watches.Send()
+	s.closed, s.parting = true, why
 	var waiting []*job
 	for _, u := range s.units {
 		waiting, u.queue = append(waiting, u.queue...), nil
@@ -41,7 +26,7 @@ func (s *Service) close(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { s.cancel(ErrClosed) })
 	defer stop()
 	for _, j := range waiting {
-		s.end(j, Canceled, Result{Message: stopping})
+		s.end(j, Canceled, Result{Message: why.waiting})
 	}
 	s.drain(ctx)
 	s.storeDevices(func(u *unit) bool { return u.changed != u.stored || u.StopLatched != u.latched })
@@ -56,7 +41,7 @@ func (s *Service) close(ctx context.Context) error {
 }
 
 // drain waits until no job is left and reports whether it was before ctx ended.
-func (s *Service) drain(ctx context.Context) bool {
+func (s *control) drain(ctx context.Context) bool {
 	for {
 		ended := s.ends.C()
 		s.mu.Lock()
@@ -72,6 +57,3 @@ func (s *Service) drain(ctx context.Context) bool {
 		}
 	}
 }
-
-// stopping is the message of commands that Close cancels.
-const stopping = "the engine stops"

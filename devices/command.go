@@ -199,6 +199,14 @@ func (r Record) refused(d Decision) Record {
 	return r.ended(Refused, Result{Message: d.Reason}, d.Time)
 }
 
+// refusal returns [ErrRefused] for a command that was refused.
+func (r Record) refusal() error {
+	if r.Phase == Refused {
+		return ErrRefused.With("reason", r.Decision.Reason)
+	}
+	return nil
+}
+
 // maxMessage is the longest message of a result, in bytes.
 const maxMessage = 2000
 

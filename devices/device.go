@@ -29,6 +29,8 @@ type Device struct {
 	// StopLatched is set by [EmergencyStop] and by a device that reports an emergency stop. Only [ResetEmergencyStop] clears it:
 	// neither time, nor a restart, nor a device that connects again does.
 	StopLatched bool
+	// Unheard is set where another engine has the device and is not heard: the rest is what was known last. It is not stored.
+	Unheard bool
 	// Telemetry is the last report, nil when there is none.
 	Telemetry *Telemetry
 }

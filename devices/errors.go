@@ -16,4 +16,9 @@ var (
 	ErrRefused       = fault.New(fault.Forbidden, "SAFETY_VIOLATION", "Safety violation")
 	ErrTooMany       = fault.New(fault.TooMany, "TOO_MANY_DEVICES", "too many devices")
 	ErrClosed        = fault.New(fault.Unavailable, "DEVICES_CLOSED", "the service is closed")
+
+	// ErrNotOwner: another engine has the devices, or none has them at present. Nothing was begun.
+	ErrNotOwner = fault.New(fault.Unavailable, "DEVICES_ELSEWHERE", "no engine carries out the commands of devices at present")
+	// ErrUnanswered: the engine that has the devices has not answered.
+	ErrUnanswered = fault.New(fault.Unavailable, "DEVICES_UNANSWERED", "the engine that carries out the commands of devices has not answered: whether this was done is not known")
 )

@@ -18,18 +18,38 @@ import (
 // faultyStore is a store whose calls a test delays or lets fail.
 type faultyStore struct {
 	*devices.Memory
+	to devices.Store // of writes: the Memory, as an owner has it or not
+	*faults
+}
+
+// faults are what happens to the calls of a store.
+type faults struct {
 	mu     sync.Mutex
 	before func(ctx context.Context, call string) error // nil: nothing happens
 	after  func(call string)
 }
 
-func (s *faultyStore) set(before func(context.Context, string) error, after func(string)) {
+func newFaultyStore() *faultyStore {
+	memory := devices.NewMemory()
+	return &faultyStore{Memory: memory, to: memory, faults: &faults{}}
+}
+
+func (s *faultyStore) Fence(ctx context.Context, epoch uint64) (devices.Store, error) {
+	var fenced devices.Store
+	err := s.call(ctx, "Fence", func() (err error) {
+		fenced, err = s.Memory.Fence(ctx, epoch)
+		return err
+	})
+	return &faultyStore{Memory: s.Memory, to: fenced, faults: s.faults}, err
+}
+
+func (s *faults) set(before func(context.Context, string) error, after func(string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before, s.after = before, after
 }
 
-func (s *faultyStore) call(ctx context.Context, name string, do func() error) error {
+func (s *faults) call(ctx context.Context, name string, do func() error) error {
 	s.mu.Lock()
 	before, after := s.before, s.after
 	s.mu.Unlock()
@@ -45,30 +65,34 @@ func (s *faultyStore) call(ctx context.Context, name string, do func() error) er
 	return err
 }
 
+func (s *faultyStore) AddDevice(ctx context.Context, d devices.Device) error {
+	return s.call(ctx, "AddDevice", func() error { return s.to.AddDevice(ctx, d) })
+}
+
 func (s *faultyStore) UpdateDevice(ctx context.Context, id string, change func(*devices.Device) error) error {
-	return s.call(ctx, "UpdateDevice", func() error { return s.Memory.UpdateDevice(ctx, id, change) })
+	return s.call(ctx, "UpdateDevice", func() error { return s.to.UpdateDevice(ctx, id, change) })
 }
 
 func (s *faultyStore) UpdateDevices(ctx context.Context, ids []string, change func(*devices.Device)) error {
-	return s.call(ctx, "UpdateDevices", func() error { return s.Memory.UpdateDevices(ctx, ids, change) })
+	return s.call(ctx, "UpdateDevices", func() error { return s.to.UpdateDevices(ctx, ids, change) })
 }
 
 func (s *faultyStore) AddCommand(ctx context.Context, r devices.Record) (stored devices.Record, added bool, err error) {
 	err = s.call(ctx, "AddCommand", func() error {
-		stored, added, err = s.Memory.AddCommand(ctx, r)
+		stored, added, err = s.to.AddCommand(ctx, r)
 		return err
 	})
 	return stored, added, err
 }
 
 func (s *faultyStore) UpdateCommand(ctx context.Context, r devices.Record) error {
-	return s.call(ctx, "UpdateCommand", func() error { return s.Memory.UpdateCommand(ctx, r) })
+	return s.call(ctx, "UpdateCommand", func() error { return s.to.UpdateCommand(ctx, r) })
 }
 
 // newFaultyRig is newRig with a store that a test lets fail. Its device is agv.
 func newFaultyRig(t *testing.T, do func(context.Context, devices.Order) (map[string]any, error), safety devices.Safety) (*rig, *faultyStore) {
 	t.Helper()
-	store := &faultyStore{Memory: devices.NewMemory()}
+	store := newFaultyStore()
 	r := &rig{t: t, store: store.Memory, robot: &robot{do: do}}
 	service, err := devices.New(t.Context(), store, devices.Options{Safety: safety, Timeout: time.Minute,
 		Executor: func(string) devices.Executor { return r.robot }})

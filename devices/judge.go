@@ -10,13 +10,13 @@ import (
 const policyTimeout = time.Second
 
 // judge asks the policies about a command and, when they allow it, gives it the device and its way. s.mu is held.
-func (s *Service) judge(u *unit, j *job) {
+func (s *control) judge(u *unit, j *job) {
 	d := s.decide(u, j)
 	if !d.Allowed {
 		j.record = j.record.refused(d)
 		return
 	}
-	j.record.Phase, j.record.BeganAt, j.record.Decision = Running, d.Time, d
+	j.record.Phase, j.record.BeganAt, j.record.Decision = Running, u.begin(d.Time), d
 	u.running = j
 	if j.record.Path = j.path(u); j.record.Path != nil {
 		if !u.unsure.IsZero() && u.moves {
@@ -28,11 +28,11 @@ func (s *Service) judge(u *unit, j *job) {
 
 // confirm asks the policies again when a command is journaled and its device is about to get it: the device may have been taken out
 // of operation, moved or stopped meanwhile. It reports whether the command begins; if not, it returns its outcome.
-func (s *Service) confirm(j *job, cancel context.CancelCauseFunc) (outcome Record, begins bool) {
+func (s *control) confirm(j *job, cancel context.CancelCauseFunc) (outcome Record, begins bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if j.why == nil && s.closed {
-		j.why = &ending{Canceled, Result{Message: stopping}}
+		j.why = &ending{Canceled, Result{Message: s.parting.waiting}}
 	}
 	if j.why != nil {
 		return j.record.ended(j.why.phase, j.why.result, canon(s.opts.Now())), false
@@ -42,15 +42,28 @@ func (s *Service) confirm(j *job, cancel context.CancelCauseFunc) (outcome Recor
 	if !d.Allowed {
 		return j.record.refused(d), false
 	}
-	j.cancel, j.stops, j.record.BeganAt, j.record.Decision = cancel, u.stops, d.Time, d
+	j.cancel, j.stops, j.record.Decision = cancel, u.stops, d
+	if d.Time.After(j.record.BeganAt) {
+		j.record.BeganAt = u.begin(d.Time)
+	}
 	if j.record.Path = j.path(u); j.record.Path != nil {
 		u.path = j.record.Path
 	}
 	return j.record, true
 }
 
+// begin returns the time at which a command begins. It is after that of the one before, also if that was by the clock of another engine:
+// the store finds the last way of a device by it. Service.mu is held.
+func (u *unit) begin(now time.Time) time.Time {
+	if !now.After(u.began) {
+		now = u.began.Add(time.Microsecond)
+	}
+	u.began = now
+	return now
+}
+
 // decide asks the policies about a command. s.mu is held.
-func (s *Service) decide(u *unit, j *job) (d Decision) {
+func (s *control) decide(u *unit, j *job) (d Decision) {
 	now := canon(s.opts.Now())
 	situation := Situation{Now: now, Command: j.record.Command, Move: j.move, Device: u.situated(), Others: make([]Other, 0, len(s.units))}
 	for _, o := range s.units {
@@ -83,7 +96,7 @@ func (s Situation) taken(d Decision) Decision {
 }
 
 // ask asks the policies. Policies that panic or do not answer refuse, and are not asked again until they have answered. s.mu is held.
-func (s *Service) ask(situation Situation) Decision {
+func (s *control) ask(situation Situation) Decision {
 	refuse := func(format string, args ...any) Decision {
 		return Decision{Policy: "safety", Reason: "safety: " + fmt.Sprintf(format, args...)}
 	}

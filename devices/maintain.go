@@ -2,13 +2,14 @@ package devices
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
 )
 
 // watchSilence finds devices that are silent, whatever the store does.
-func (s *Service) watchSilence(ctx context.Context) {
+func (s *control) watchSilence(ctx context.Context) {
 	ticks := time.NewTicker(min(s.opts.StoreEvery, s.opts.OfflineAfter/2))
 	defer ticks.Stop()
 	for {
@@ -22,7 +23,7 @@ func (s *Service) watchSilence(ctx context.Context) {
 }
 
 // maintain stores what devices report and trims the journal.
-func (s *Service) maintain(ctx context.Context) {
+func (s *control) maintain(ctx context.Context) {
 	ticks := time.NewTicker(s.opts.StoreEvery)
 	defer ticks.Stop()
 	var trimmed time.Time
@@ -42,7 +43,7 @@ func (s *Service) maintain(ctx context.Context) {
 	}
 }
 
-func (s *Service) findSilent() {
+func (s *control) findSilent() {
 	now := s.opts.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +55,7 @@ func (s *Service) findSilent() {
 }
 
 // storeDevices stores those devices that which selects; s.mu is held when it is called. What fails is tried again by maintain.
-func (s *Service) storeDevices(which func(*unit) bool) {
+func (s *control) storeDevices(which func(*unit) bool) {
 	ctx, done, err := s.write(s.storing)
 	defer done()
 	if err != nil {
@@ -65,19 +66,23 @@ func (s *Service) storeDevices(which func(*unit) bool) {
 	var changed []unit
 	for _, u := range s.units {
 		if which(u) {
-			changed = append(changed, unit{Device: u.Device, changed: u.changed})
+			changed = append(changed, unit{entry: entry{Device: u.Device, changed: u.changed}})
 		}
 	}
 	s.mu.Unlock()
 	for portion := range slices.Chunk(changed, 500) {
-		if err := s.storePortion(ctx, portion); err != nil {
+		err := s.storePortion(ctx, portion)
+		if errors.Is(err, ErrNotOwner) {
+			return
+		}
+		if err != nil {
 			s.opts.Logger.Error("failed to store devices; retrying", "devices", len(changed), "error", err)
 			return
 		}
 	}
 }
 
-func (s *Service) storePortion(ctx context.Context, changed []unit) error {
+func (s *control) storePortion(ctx context.Context, changed []unit) error {
 	now := make(map[string]Device, len(changed))
 	for _, c := range changed {
 		now[c.ID] = c.Device
@@ -98,7 +103,7 @@ func (s *Service) storePortion(ctx context.Context, changed []unit) error {
 }
 
 // trim removes old commands from a journal that can be trimmed.
-func (s *Service) trim(ctx context.Context, before time.Time) {
+func (s *control) trim(ctx context.Context, before time.Time) {
 	trimmer, ok := s.store.(Trimmer)
 	if !ok || s.opts.Retention <= 0 {
 		return

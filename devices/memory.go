@@ -9,11 +9,14 @@ import (
 	"time"
 )
 
-// Memory is a [Store] in memory, for tests and for programs whose devices need not outlive them.
+// Memory is a [SharedStore] in memory, for tests and for programs whose devices need not outlive them.
 type Memory struct {
 	mu       sync.Mutex
 	devices  map[string]Device
 	commands map[string]Record
+
+	fence sync.RWMutex // held by writes of an owner
+	epoch uint64       // of the last Fence
 }
 
 // NewMemory returns an empty store.
@@ -138,6 +141,76 @@ func (m *Memory) TrimCommands(_ context.Context, before time.Time, limit int) (i
 		delete(m.commands, r.ID)
 	}
 	return len(old), nil
+}
+
+// Stops implements [SharedStore].
+func (m *Memory) Stops(context.Context) (found []Record, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.commands {
+		if r.Type == EmergencyStop && !r.Phase.Ended() {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+// Fence implements [SharedStore].
+func (m *Memory) Fence(_ context.Context, epoch uint64) (Store, error) {
+	m.fence.Lock()
+	defer m.fence.Unlock()
+	if epoch < m.epoch {
+		return nil, ErrNotOwner
+	}
+	m.epoch = epoch
+	return fencedMemory{m, epoch}, nil
+}
+
+// fencedMemory is the store of an owner.
+type fencedMemory struct {
+	*Memory
+	epoch uint64
+}
+
+func (f fencedMemory) during(write func() error) error {
+	f.fence.RLock()
+	defer f.fence.RUnlock()
+	if f.epoch != f.Memory.epoch {
+		return ErrNotOwner
+	}
+	return write()
+}
+
+func (f fencedMemory) AddDevice(ctx context.Context, d Device) error {
+	return f.during(func() error { return f.Memory.AddDevice(ctx, d) })
+}
+
+func (f fencedMemory) UpdateDevice(ctx context.Context, id string, change func(*Device) error) error {
+	return f.during(func() error { return f.Memory.UpdateDevice(ctx, id, change) })
+}
+
+func (f fencedMemory) UpdateDevices(ctx context.Context, ids []string, change func(*Device)) error {
+	return f.during(func() error { return f.Memory.UpdateDevices(ctx, ids, change) })
+}
+
+func (f fencedMemory) AddCommand(ctx context.Context, r Record) (stored Record, added bool, err error) {
+	err = f.during(func() error {
+		stored, added, err = f.Memory.AddCommand(ctx, r)
+		return err
+	})
+	return stored, added, err
+}
+
+func (f fencedMemory) UpdateCommand(ctx context.Context, r Record) error {
+	return f.during(func() error { return f.Memory.UpdateCommand(ctx, r) })
+}
+
+func (f fencedMemory) TrimCommands(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+	err = f.during(func() error {
+		removed, err = f.Memory.TrimCommands(ctx, before, limit)
+		return err
+	})
+	return removed, err
 }
 
 func (q CommandQuery) matches(r Record) bool {

@@ -10,3 +10,7 @@ import (
 func TestMemory(t *testing.T) {
 	devicestest.TestStore(t, func(testing.TB) devices.Store { return devices.NewMemory() })
 }
+
+func TestMemoryIsShared(t *testing.T) {
+	devicestest.TestSharedStore(t, func(testing.TB) devices.SharedStore { return devices.NewMemory() })
+}

@@ -29,6 +29,9 @@ type Options struct {
 	// Retention is how long commands that have ended remain in the journal of a [Trimmer]. The id of a command is recognized as long.
 	// Default 0: for ever.
 	Retention time.Duration
+	// Shared is set if other engines have the same devices in the same store, which must be a [SharedStore]. The service begins without
+	// them; see [Service.Run] and [Service.Follow]. Default: they are its own.
+	Shared *Shared
 	// OnChange, if set, is called with a device whose state has changed, in the order of the changes. It must neither block nor call
 	// the service, which is locked meanwhile.
 	OnChange func(Device)

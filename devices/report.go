@@ -10,13 +10,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// Connected reports that a device is connected.
-func (s *Service) Connected(id string) error { return s.connection(id, Connected) }
-
-// Disconnected reports that the connection to a device is lost.
-func (s *Service) Disconnected(id string) error { return s.connection(id, Disconnected) }
-
-func (s *Service) connection(id string, e Event) error {
+func (s *control) connection(id string, e Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u, err := s.unit(id)
@@ -30,11 +24,8 @@ func (s *Service) connection(id string, e Event) error {
 	return nil
 }
 
-// Report takes what a device reports about itself. A zero Time is now, a later one too: the clock of a device may be ahead. A member
-// out of its range is [ErrInvalid]. A report that is older than the last one changes nothing, except that an emergency stop in it is
-// latched. An emergency stop that begins cancels the commands of the device: it must not go on with one when the stop is released.
-// Report does not wait for the store; an emergency stop is stored soon after.
-func (s *Service) Report(id string, t Telemetry) error {
+// Report is [Service.Report].
+func (s *control) Report(id string, t Telemetry) error {
 	now := canon(s.opts.Now())
 	if t.Time.IsZero() || t.Time.After(now) {
 		t.Time = now
@@ -79,7 +70,7 @@ func (s *Service) Report(id string, t Telemetry) error {
 		event = Connected
 	}
 	if !s.advance(u, event) {
-		s.touch(u)
+		s.touch(&u.entry)
 	}
 	return nil
 }
@@ -111,7 +102,7 @@ func (t *Telemetry) event() (Event, bool) {
 var working = map[State]bool{Idle: true, Working: true}
 
 // advance moves the device to its next state and reports whether that is another one. s.mu is held.
-func (s *Service) advance(u *unit, e Event) bool {
+func (s *control) advance(u *unit, e Event) bool {
 	next, ok := u.State.Next(e, u.Held)
 	if !ok || next == u.State {
 		return false

@@ -28,7 +28,7 @@ type outcome struct {
 }
 
 // run carries out a command that has the device, journals its outcome and gives the device to the next one.
-func (s *Service) run(j *job) {
+func (s *control) run(j *job) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	defer cancel(nil)
 	ctx, stop := context.WithTimeoutCause(ctx, s.opts.Timeout, errTimeout)
@@ -73,7 +73,7 @@ var (
 )
 
 // execute lets the executor carry out a command. An executor that panics has failed.
-func (s *Service) execute(ctx context.Context, j *job, record Record) (o outcome) {
+func (s *control) execute(ctx context.Context, j *job, record Record) (o outcome) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.opts.Logger.Error("executor panicked", "device", record.DeviceID, "command", record.ID, "panic", fmt.Sprint(r))
@@ -87,8 +87,11 @@ func (s *Service) execute(ctx context.Context, j *job, record Record) (o outcome
 		return outcome{err: s.reset(ctx, j)}
 	}
 	executor := s.opts.Executor(record.DeviceID)
-	if executor == nil {
+	switch {
+	case executor == nil:
 		return outcome{err: errors.New("nothing carries out commands of this device")}
+	case !s.mayAct():
+		return outcome{err: ErrNotOwner}
 	}
 	order := Order{Command: record.Command, MaxSpeed: record.Decision.MaxSpeed}
 	if j.move != nil {
@@ -103,7 +106,7 @@ func (s *Service) execute(ctx context.Context, j *job, record Record) (o outcome
 }
 
 // classify returns the record of a command with its outcome.
-func (s *Service) classify(ctx context.Context, j *job, o outcome) Record {
+func (s *control) classify(ctx context.Context, j *job, o outcome) Record {
 	s.mu.Lock()
 	r, why := j.record, j.why
 	s.mu.Unlock()
@@ -124,7 +127,7 @@ func (s *Service) classify(ctx context.Context, j *job, o outcome) Record {
 	case why != nil:
 		r.Phase, r.Result.Message = why.phase, why.result.Message
 	case errors.Is(cause, ErrClosed):
-		r.Phase, r.Result.Message = Lost, "the engine stopped while the command ran: what the device did is not known"
+		r.Phase, r.Result.Message = Lost, s.parting.ran+": what the device did is not known"
 	case errors.Is(cause, errTimeout):
 		r.Phase, r.Result.Message = TimedOut, fmt.Sprintf("the device did not report an end within %s: what it did is not known", s.opts.Timeout)
 	case errors.Is(o.err, ErrUnknownOutcome):
@@ -134,7 +137,7 @@ func (s *Service) classify(ctx context.Context, j *job, o outcome) Record {
 }
 
 // end ends a command that waited for its device.
-func (s *Service) end(j *job, p Phase, result Result) {
+func (s *control) end(j *job, p Phase, result Result) {
 	s.mu.Lock()
 	r := j.record.ended(p, result, canon(s.opts.Now()))
 	s.mu.Unlock()
@@ -144,12 +147,12 @@ func (s *Service) end(j *job, p Phase, result Result) {
 
 // journal stores the outcome of a command. It tries again until it is stored or the service is closed; the device takes no other
 // command meanwhile, so that what is to be stored has a bound.
-func (s *Service) journal(r Record) {
+func (s *control) journal(r Record) {
 	for failures := 1; ; failures++ {
 		ctx, cancel := context.WithTimeout(s.storing, storeTimeout)
 		err := s.store.UpdateCommand(ctx, r)
 		cancel()
-		if err == nil || errors.Is(err, ErrNoCommand) {
+		if err == nil || errors.Is(err, ErrNoCommand) || errors.Is(err, ErrNotOwner) {
 			return
 		}
 		s.opts.Logger.Error("failed to store the outcome of a command; retrying", "device", r.DeviceID, "command", r.ID, "phase", string(r.Phase), "error", err)
@@ -159,9 +162,17 @@ func (s *Service) journal(r Record) {
 	}
 }
 
-// Cancel cancels a command: one that waits is not begun, one that runs is stopped if its executor can. It returns the record when
-// the command has ended, or as it is when ctx ends first. One that has ended is [ErrCommandDone], an unknown one [ErrNoCommand].
-func (s *Service) Cancel(ctx context.Context, id, by string) (Record, error) {
+// Cancel is [Service.Cancel].
+func (s *control) Cancel(ctx context.Context, id, by string) (Record, error) {
+	j, err := s.cancelByID(ctx, id, by)
+	if err != nil {
+		return Record{}, err
+	}
+	return s.await(ctx, j)
+}
+
+// cancelByID cancels a command and does not wait for its end.
+func (s *control) cancelByID(ctx context.Context, id, by string) (*job, error) {
 	s.mu.Lock()
 	j := s.jobs[id]
 	if j == nil {
@@ -172,18 +183,18 @@ func (s *Service) Cancel(ctx context.Context, id, by string) (Record, error) {
 		} else if err == nil {
 			err = ErrCommandDone.On("commandId", id)
 		}
-		return Record{}, err
+		return nil, err
 	}
 	waiting := s.cancelJob(j, "canceled by "+by)
 	s.mu.Unlock()
 	if waiting {
 		s.end(j, j.why.phase, j.why.result)
 	}
-	return s.await(ctx, j)
+	return j, nil
 }
 
 // cancelJob cancels a command and reports whether it waited: then the caller ends it. s.mu is held.
-func (s *Service) cancelJob(j *job, why string) (waited bool) {
+func (s *control) cancelJob(j *job, why string) (waited bool) {
 	if j.why == nil {
 		j.why = &ending{Canceled, Result{Message: why}}
 	}
@@ -200,16 +211,11 @@ func (s *Service) cancelJob(j *job, why string) (waited bool) {
 
 // cancelJobs cancels those commands of a device that which selects, also those that are not journaled yet, but no emergency stop. It
 // returns those that waited: the caller ends them. s.mu is held.
-func (s *Service) cancelJobs(u *unit, why string, which func(*job) bool) (waited []*job) {
+func (s *control) cancelJobs(u *unit, why string, which func(*job) bool) (waited []*job) {
 	for _, j := range s.jobs {
 		if j.device == u.ID && !j.stop && which(j) && s.cancelJob(j, why) {
 			waited = append(waited, j)
 		}
 	}
 	return waited
-}
-
-// Commands returns commands of the journal, newest first.
-func (s *Service) Commands(ctx context.Context, q CommandQuery) ([]Record, error) {
-	return s.store.Commands(ctx, q)
 }

@@ -1,69 +1,63 @@
 package devices
 
 import (
-	"cmp"
-	"container/list"
 	"context"
 	"errors"
 	"slices"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/internal/wake"
 )
 
 // Service keeps devices and carries out commands on them. Safe for concurrent use. It owns a goroutine for each command that runs and
-// one that stores what devices report; Close ends them.
+// some that store and watch; Close ends them.
+//
+// With [Options.Shared] it is one of several services that have the same devices in one store. One at a time, the owner, carries out the
+// commands and takes the reports of the devices; see [Service.Run]. The others have a copy of what the owner knows, see [Service.Follow],
+// and pass calls on to it.
 type Service struct {
 	store Store
 	opts  Options
 
-	// mu makes the check of a command and the reservation of its way one step for all devices. Nothing blocks while it is held.
-	mu       sync.Mutex
-	units    map[string]*unit
-	writes   chan struct{}   // has an item while devices are stored, one after the other, so that the last change remains; taken before mu
-	jobs     map[string]*job // by command id: those that have not ended
-	closed   bool
-	asked    chan Decision // answered by policies that were asked too long ago; nil: they have answered
-	sequence uint64        // of reports and changes of all devices
-	order    list.List     // of units, the last changed one first
-	watches  wake.Broadcast
-	latched  chan struct{} // has an item when a device has reported an emergency stop that is not stored
+	role   atomic.Pointer[role]
+	roles  wake.Broadcast
+	closed atomic.Bool
 
-	active int            // jobs that have not ended
-	ends   wake.Broadcast // of jobs
+	// Without Options.Shared: of the first Close.
+	ended    chan struct{} // closed when it is done
+	closeErr error
 
-	wg      sync.WaitGroup  // maintain
-	ctx     context.Context // of what runs; canceled by Close with ErrClosed
-	cancel  context.CancelCauseFunc
-	storing context.Context // of calls of the store; canceled some time after ctx
-
-	ended    chan struct{} // closed after the first Close
-	closeErr error         // of it
+	// With Options.Shared.
+	shared  SharedStore
+	running chan struct{}   // has an item while Run runs, and after Close
+	mu      sync.Mutex      // of what follows
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup // of what spawn runs
+	stops   chan struct{}  // has an item for each emergency stop that is not passed on and stored
 }
 
-// unit is a device with what happens on it.
-type unit struct {
-	Device
-	changed  uint64        // Service.sequence at the last report or change
-	place    *list.Element // in Service.order
-	stored   uint64        // changed, as the store has it
-	latched  bool          // StopLatched, as the store has it
-	stops    uint64        // how often an emergency stop was latched
-	stopping int           // emergency stops that have not ended
-	jobs     int           // others that have not ended
-	queue    []*job        // by priority, then by arrival
-	running  *job
-	leaving  State // to which a person is changing the device; empty: to none
-	path     *Path // reserved
-	// unsure is when the command that path is for ended, if the device has not reported where it is since; zero: it has, or the
-	// command has not ended.
-	unsure time.Time
-	moves  bool // with unsure: the device may still move
-	// arrived is where its last command took it, if it has not reported since arrivedAt.
-	arrived   *Pose
-	arrivedAt time.Time
+// role is where the devices of a service are: one of both is set.
+type role struct {
+	tenure *tenure // here
+	mirror *mirror // at another engine
+}
+
+// view has the devices as they are known here.
+type view interface {
+	get(id string) (Device, bool)
+	list() []Device // in no order
+	// changes waits for changes after a position; see roll.wait.
+	changes(ctx context.Context, after uint64, limit int) ([]Device, uint64, error)
+}
+
+func (r *role) view() view {
+	if r.tenure != nil {
+		return r.tenure.control
+	}
+	return r.mirror
 }
 
 // New returns a service on a store, which remains the caller's and is closed after the service. Commands that an earlier process left
@@ -76,216 +70,188 @@ func New(ctx context.Context, store Store, opts Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: store, opts: opts, units: map[string]*unit{}, jobs: map[string]*job{}, latched: make(chan struct{}, 1), writes: make(chan struct{}, 1),
-		ended: make(chan struct{})}
-	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	storing, abort := context.WithCancel(context.Background())
-	s.storing = storing
-	context.AfterFunc(s.ctx, func() { time.AfterFunc(storeGrace, abort) })
-	all, err := store.Devices(ctx)
+	s := &Service{store: store, opts: opts, ended: make(chan struct{}), running: make(chan struct{}, 1), stops: make(chan struct{}, maxStopsElsewhere)}
+	if opts.Shared != nil {
+		return s, s.share(ctx)
+	}
+	c, err := newControl(ctx, store, opts, origin{first: s.firstPosition()})
 	if err != nil {
 		return nil, err
 	}
-	s.sequence = uint64(max(opts.Now().UnixMicro(), 1)) // beyond the positions of an earlier process
-	for _, d := range all {
-		d.State, _ = d.State.Next(Disconnected, d.Held)
-		s.load(d)
-	}
-	if err := s.settle(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.restore(ctx); err != nil {
-		return nil, err
-	}
-	s.wg.Go(func() { s.maintain(s.ctx) })
-	s.wg.Go(func() { s.watchSilence(s.ctx) })
+	c.begin()
+	s.role.Store(&role{tenure: alone(c)})
 	return s, nil
 }
 
-// load takes a device that is stored. s.mu is held, or s is new.
-func (s *Service) load(d Device) *unit {
-	u := &unit{Device: d, latched: d.StopLatched, changed: s.sequence, stored: s.sequence}
-	u.place = s.order.PushFront(u)
-	s.units[d.ID] = u
-	return u
+// firstPosition returns a position beyond those of an earlier process.
+func (s *Service) firstPosition() uint64 { return uint64(max(s.opts.Now().UnixMicro(), 1)) }
+
+// Close ends the service: commands that wait are canceled, those that run are left to their devices and recorded as Lost when they
+// do not end before ctx does. A store or an executor that does not return delays it by seconds only. Calling Close again waits for
+// the first call, as long as ctx lasts, and returns its error.
+func (s *Service) Close(ctx context.Context) error {
+	first := s.closed.CompareAndSwap(false, true)
+	if s.opts.Shared != nil {
+		return s.leave(ctx)
+	}
+	if c := s.role.Load().tenure.control; first {
+		c.retire()
+		s.closeErr = c.close(ctx, stopping)
+		close(s.ended)
+	}
+	select {
+	case <-s.ended:
+		return s.closeErr
+	default:
+	}
+	select {
+	case <-s.ended:
+		return s.closeErr
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Get returns a device, or [ErrNotFound].
+func (s *Service) Get(id string) (Device, error) {
+	if s.closed.Load() {
+		return Device{}, ErrClosed
+	}
+	d, ok := s.role.Load().view().get(id)
+	if !ok {
+		return Device{}, ErrNotFound.On("deviceId", id)
+	}
+	return d, nil
+}
+
+// List returns all devices by id.
+func (s *Service) List() []Device {
+	all := s.role.Load().view().list()
+	slices.SortFunc(all, byID)
+	return all
+}
+
+// Changes waits until devices have changed after a position, and returns them as they are now, in the order of their last changes,
+// with the position to go on from. At position 0, or at one of an earlier process, it returns all devices at once, at 0 by id. Of a
+// device that changes several times between two calls the last state is returned, so that a slow reader costs nothing. It returns the
+// cause of ctx when ctx ends, and [ErrClosed] after Close.
+func (s *Service) Changes(ctx context.Context, after uint64) ([]Device, uint64, error) {
+	for {
+		r := s.role.Load()
+		if s.closed.Load() {
+			return nil, after, ErrClosed
+		}
+		found, next, err := r.view().changes(ctx, after, 0)
+		if errors.Is(err, errRetired) {
+			continue
+		}
+		if after == 0 {
+			slices.SortFunc(found, byID)
+		}
+		return found, next, err
+	}
 }
 
 // Create adds a device. Its id, name and description are the caller's; an id that is taken is [ErrExists], a member that breaks
 // its rule [ErrInvalid].
 func (s *Service) Create(ctx context.Context, id, name, description string) (Device, error) {
-	if err := Validate(id, name, description); err != nil {
-		return Device{}, err
+	if t := s.tenure(); t != nil {
+		d, err := t.Create(ctx, id, name, description)
+		return d, s.moved(err)
 	}
-	s.mu.Lock()
-	count, closed := len(s.units), s.closed
-	s.mu.Unlock()
-	switch {
-	case closed:
-		return Device{}, ErrClosed
-	case count >= s.opts.MaxDevices:
-		return Device{}, ErrTooMany.Because("at most %d", s.opts.MaxDevices)
-	}
-	now := canon(s.opts.Now())
-	d := Device{ID: id, Name: name, Description: description, State: Offline, CreatedAt: now, LastSeen: now}
-	if err := s.store.AddDevice(ctx, d); err != nil {
-		return Device{}, s.found(ctx, id, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.notify(s.load(d))
-	return d, nil
-}
-
-// found returns err, the error of adding a device. A device that is stored and not known, because the store reported an error when it
-// was added, is known afterwards.
-func (s *Service) found(ctx context.Context, id string, err error) error {
-	s.mu.Lock()
-	known := s.units[id] != nil
-	s.mu.Unlock()
-	if known || !errors.Is(err, ErrExists) {
-		return err
-	}
-	all, failed := s.store.Devices(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.IndexFunc(all, func(d Device) bool { return d.ID == id })
-	if failed == nil && i >= 0 && s.units[id] == nil {
-		s.notify(s.load(all[i]))
-	}
-	return err
-}
-
-// Get returns a device, or [ErrNotFound].
-func (s *Service) Get(id string) (Device, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u, err := s.unit(id)
-	if err != nil {
-		return Device{}, err
-	}
-	return u.Device, nil
-}
-
-// List returns all devices by id.
-func (s *Service) List() []Device {
-	s.mu.Lock()
-	all := make([]Device, 0, len(s.units))
-	for _, u := range s.units {
-		all = append(all, u.Device)
-	}
-	s.mu.Unlock()
-	slices.SortFunc(all, byID)
-	return all
+	return s.pass(ctx, id, func(ctx context.Context) (Device, error) {
+		return s.opts.Shared.Owner.Create(ctx, id, name, description)
+	})
 }
 
 // Change lets a person's event change the state of a device: [MaintenanceBegins], [MaintenanceEnds], [Decommission] or [Provision].
 // An event that is not possible in the state of the device is [ErrState], as is decommissioning one that carries out a command.
 // Maintenance and decommissioning cancel the commands that wait; one that runs goes on.
 func (s *Service) Change(ctx context.Context, id string, e Event) (Device, error) {
-	d, dropped, err := s.change(ctx, id, e)
-	for _, j := range dropped {
-		s.end(j, j.why.phase, j.why.result)
+	if t := s.tenure(); t != nil {
+		d, err := t.Change(ctx, id, e)
+		return d, s.moved(err)
 	}
-	return d, err
+	return s.pass(ctx, id, func(ctx context.Context) (Device, error) { return s.opts.Shared.Owner.Change(ctx, id, e) })
 }
 
-// write waits until it is the only one that stores devices, and returns a context for it. done must be called.
-func (s *Service) write(ctx context.Context) (_ context.Context, done func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	select {
-	case s.writes <- struct{}{}:
-		return ctx, func() { cancel(); <-s.writes }, nil
-	case <-ctx.Done():
-		return ctx, cancel, context.Cause(ctx)
+// Submit gives a device a command and returns its record when it has ended, or as it is when ctx ends first: the command goes on.
+// by is who issues it. A command whose id was used before is not carried out again: Submit returns the outcome of the first, or
+// [ErrCommandReused] when the commands differ. A command that a policy refuses is [ErrRefused]; its record is returned too, with the
+// reason in Decision.Reason. Before Submit returns without an error, the command is in the journal, except for an emergency stop that
+// the store does not take at once: its outcome is returned when the device was told to stop, and its Message says that it is not
+// stored. An emergency stop is carried out after Close, too.
+//
+// If another engine has the devices and does not answer, Submit returns [ErrUnanswered] for a command that is not in the journal; whether it
+// comes to be there is not known. If none has them, it returns [ErrNotOwner]: the command was not begun. An emergency stop is stored then, for
+// the next owner to carry out, and told to the device if [Shared.Stop] can; what is known is in the record.
+func (s *Service) Submit(ctx context.Context, c Command, by string) (Record, error) {
+	t := s.tenure()
+	if t == nil {
+		return s.submitElsewhere(ctx, c, by)
 	}
-}
-
-// change changes the state of a device. It returns the commands that the caller ends.
-func (s *Service) change(ctx context.Context, id string, e Event) (d Device, dropped []*job, err error) {
-	if _, report := reported[e]; report {
-		return Device{}, nil, ErrInvalid.Invalid(fault.Field{Field: "event", Message: "must be one that a person causes"})
-	}
-	ctx, done, err := s.write(ctx)
-	defer done()
-	if err != nil {
-		return Device{}, nil, err
-	}
-	s.mu.Lock()
-	u, err := s.unit(id)
-	if err != nil {
-		s.mu.Unlock()
-		return Device{}, nil, err
-	}
-	to, ok := u.State.Next(e, u.Held)
+	r, err := t.Submit(ctx, c, by)
 	switch {
-	case !ok:
-		err = ErrState.Because("%s is not possible in state %s", e, u.State)
-	case to == Decommissioned && u.running != nil:
-		err = ErrState.Because("%s is not possible while the device carries out a command", e)
+	case s.opts.Shared == nil || t.stands():
+		return r, s.moved(err)
+	case c.Type == EmergencyStop && r.Result.Success:
+		return r, err
+	case c.Type == EmergencyStop:
+		return s.stopElsewhere(ctx, c, by)
 	}
-	if err == nil {
-		u.leaving = to
-	}
-	s.mu.Unlock()
-	if err != nil {
-		return Device{}, nil, err
-	}
-	// Reports may change the state meanwhile; what counts is the one in which the event was possible.
-	err = s.store.UpdateDevice(ctx, id, func(d *Device) error { d.State, d.Held = to, to == Maintenance; return nil })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u.leaving = ""
-	if err != nil {
-		return Device{}, nil, err
-	}
-	u.State, u.Held = to, to == Maintenance
-	if to == Maintenance || to == Decommissioned {
-		dropped = s.cancelJobs(u, "the device was taken out of operation: "+string(to), func(j *job) bool { return j != u.running })
-	}
-	if to == Decommissioned && u.running == nil {
-		u.reserve(nil, time.Time{}, false)
-	}
-	s.notify(u)
-	return u.Device, dropped, nil
+	return s.journaled(ctx, c, err) // the engine that has the devices now decides
 }
 
-// unit returns a device. s.mu is held.
-func (s *Service) unit(id string) (*unit, error) {
-	if s.closed {
-		return nil, ErrClosed
+// Cancel cancels a command: one that waits is not begun, one that runs is stopped if its executor can. It returns the record when
+// the command has ended, or as it is when ctx ends first. One that has ended is [ErrCommandDone], an unknown one [ErrNoCommand].
+func (s *Service) Cancel(ctx context.Context, id, by string) (Record, error) {
+	t := s.tenure()
+	if t == nil {
+		return s.cancelElsewhere(ctx, id, by)
 	}
-	return s.known(id)
+	r, err := t.Cancel(ctx, id, by)
+	return r, s.moved(err)
 }
 
-// known is unit for what is done after Close, too. s.mu is held.
-func (s *Service) known(id string) (*unit, error) {
-	if u := s.units[id]; u != nil {
-		return u, nil
+// Commands returns commands of the journal, newest first.
+func (s *Service) Commands(ctx context.Context, q CommandQuery) ([]Record, error) {
+	return s.store.Commands(ctx, q)
+}
+
+// Connected reports that a device is connected.
+func (s *Service) Connected(id string) error { return s.connection(id, Connected) }
+
+// Disconnected reports that the connection to a device is lost.
+func (s *Service) Disconnected(id string) error { return s.connection(id, Disconnected) }
+
+func (s *Service) connection(id string, e Event) error {
+	t := s.role.Load().tenure
+	if t == nil || !t.stands() {
+		return ErrNotOwner
 	}
-	return nil, ErrNotFound.On("deviceId", id)
+	return t.connection(id, e)
 }
 
-// touch marks a device as changed. s.mu is held.
-func (s *Service) touch(u *unit) {
-	s.sequence++
-	u.changed = s.sequence
-	s.order.MoveToFront(u.place)
-	s.watches.Send()
-}
-
-// notify wakes those who wait for a change of the device. s.mu is held.
-func (s *Service) notify(u *unit) {
-	s.touch(u)
-	if s.opts.OnChange != nil {
-		s.opts.OnChange(u.Device)
+// Report takes what a device reports about itself. A zero Time is now, a later one too: the clock of a device may be ahead. A member
+// out of its range is [ErrInvalid]. A report that is older than the last one changes nothing, except that an emergency stop in it is
+// latched. An emergency stop that begins cancels the commands of the device: it must not go on with one when the stop is released.
+// Report does not wait for the store; an emergency stop is stored soon after.
+//
+// Report is for executors: if another engine has the devices, it returns [ErrNotOwner]. [Service.Relay] is for devices that report by themselves.
+func (s *Service) Report(id string, t Telemetry) error {
+	owner := s.role.Load().tenure
+	if owner == nil || !owner.stands() {
+		return ErrNotOwner
 	}
+	return owner.Report(id, t)
 }
 
-// canon returns a time as stores keep it.
-func canon(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
-
-// byID is the order of lists.
-func byID(a, b Device) int { return cmp.Compare(a.ID, b.ID) }
-
-// byPriority is the order in which commands wait.
-func byPriority(a, b *job) int { return cmp.Compare(b.record.Priority, a.record.Priority) }
+// Relay is [Service.Report] on whichever engine has the devices.
+func (s *Service) Relay(ctx context.Context, id string, t Telemetry) error {
+	if owner := s.tenure(); owner != nil {
+		return owner.Report(id, t)
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	return s.opts.Shared.Owner.Report(ctx, id, t)
+}

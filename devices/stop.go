@@ -17,6 +17,10 @@ const (
 	stopRecordWait = 500 * time.Millisecond
 	// maxStops is how many emergency stops of a device wait for the journal. Others are carried out and logged.
 	maxStops = 32
+	// maxPassedStops is how many emergency stops are remembered, so that one that is passed on twice is carried out once.
+	maxPassedStops = 64
+	// stopLookInterval is how often the owner of shared devices looks for emergency stops that other engines have journaled.
+	stopLookInterval = 250 * time.Millisecond
 )
 
 // Resetter is an [Executor] whose devices must be told that an emergency stop is over.
@@ -26,7 +30,7 @@ type Resetter interface {
 
 // stop carries out an emergency stop: the device first, whatever the store does. Who waits for it is told when it is journaled, but
 // not later than stopRecordWait after the device.
-func (s *Service) stop(j *job) {
+func (s *control) stop(j *job) {
 	s.mu.Lock()
 	u := s.units[j.device]
 	u.latch()
@@ -72,7 +76,7 @@ func (s *Service) stop(j *job) {
 
 // journalStop journals an emergency stop. It tries again until it is stored or the service is closed. It returns the record that has
 // the id.
-func (s *Service) journalStop(j *job, r Record) (Record, error) {
+func (s *control) journalStop(j *job, r Record) (Record, error) {
 	for failures := 1; ; failures++ {
 		found, added, err := Record{}, false, errTooManyStops
 		if !j.unrecorded {
@@ -81,11 +85,15 @@ func (s *Service) journalStop(j *job, r Record) (Record, error) {
 		switch {
 		case err == nil && !added && found.Digest != r.Digest:
 			return r, ErrCommandReused.On("commandId", r.ID)
+		case err == nil && !added && !found.Phase.Ended():
+			if err = s.store.UpdateCommand(s.storing, r); err == nil { // another engine has journaled it, for this one to carry out
+				return r, nil
+			}
 		case err == nil:
 			return found, nil
 		}
 		s.opts.Logger.Error("failed to journal an emergency stop", "device", r.DeviceID, "command", r.ID, "by", r.By, "success", r.Result.Success, "error", err)
-		if j.unrecorded || !backoff.Wait(s.ctx, backoff.Delay(100*time.Millisecond, 5*time.Second, failures)) {
+		if j.unrecorded || errors.Is(err, ErrNotOwner) || !backoff.Wait(s.ctx, backoff.Delay(100*time.Millisecond, 5*time.Second, failures)) {
 			return r, fmt.Errorf("%s, but this is not stored: %w", cmp.Or(r.Result.Message, "the device was told to stop"), err)
 		}
 	}
@@ -100,7 +108,7 @@ func (u *unit) latch() {
 }
 
 // stopDevice tells a device to stop. An executor that panics or does not return has failed.
-func (s *Service) stopDevice(id string) error {
+func (s *control) stopDevice(id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), stopTimeout)
 	defer cancel()
 	told := make(chan error, 1)
@@ -110,12 +118,14 @@ func (s *Service) stopDevice(id string) error {
 				told <- fmt.Errorf("the executor failed: %v", r)
 			}
 		}()
-		executor := s.opts.Executor(id)
-		if executor == nil {
+		switch executor := s.opts.Executor(id); {
+		case executor == nil:
 			told <- errors.New("nothing carries out commands of this device")
-			return
+		case !s.mayAct():
+			told <- ErrNotOwner
+		default:
+			told <- executor.Stop(ctx, id)
 		}
-		told <- executor.Stop(ctx, id)
 	}()
 	select {
 	case err := <-told:
@@ -126,7 +136,7 @@ func (s *Service) stopDevice(id string) error {
 }
 
 // reset ends an emergency stop.
-func (s *Service) reset(ctx context.Context, j *job) error {
+func (s *control) reset(ctx context.Context, j *job) error {
 	id := j.record.DeviceID
 	if r, ok := s.opts.Executor(id).(Resetter); ok { // a nil Executor is none
 		if err := s.resetDevice(ctx, j, r); err != nil {
@@ -165,14 +175,17 @@ func (s *Service) reset(ctx context.Context, j *job) error {
 
 // resetDevice tells a device that its emergency stop is over. One that was stopped meanwhile is stopped again: it may have got the
 // reset after the stop.
-func (s *Service) resetDevice(ctx context.Context, j *job, r Resetter) error {
+func (s *control) resetDevice(ctx context.Context, j *job, r Resetter) error {
 	stopped := func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.units[j.device].stops != j.stops
 	}
-	if stopped() {
+	switch {
+	case stopped():
 		return errStoppedAgain
+	case !s.mayAct():
+		return ErrNotOwner
 	}
 	defer func() {
 		if stopped() {
@@ -187,14 +200,34 @@ func (s *Service) resetDevice(ctx context.Context, j *job, r Resetter) error {
 var errStoppedAgain = errors.New("the device was stopped again")
 
 // wakeStorer has maintain store emergency stops soon.
-func (s *Service) wakeStorer() {
+func (s *control) wakeStorer() {
 	select {
 	case s.latched <- struct{}{}:
 	default:
 	}
 }
 
+// watchStops carries out the emergency stops that other engines have journaled because they did not reach this one.
+func (s *control) watchStops(ctx context.Context) {
+	ticks := time.NewTicker(stopLookInterval)
+	defer ticks.Stop()
+	for {
+		found, err := s.stops(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.opts.Logger.Debug("failed to look for emergency stops of other engines; retrying", "error", err)
+		}
+		for i := range found {
+			s.takeStop(found[i])
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+	}
+}
+
 // storeLatches stores emergency stops that are not stored. What fails is tried again by maintain.
-func (s *Service) storeLatches() {
+func (s *control) storeLatches() {
 	s.storeDevices(func(u *unit) bool { return u.StopLatched && !u.latched })
 }

@@ -26,6 +26,7 @@ type job struct {
 	err    error                   // why it was not taken; set before done is closed
 
 	unrecorded bool // an emergency stop that is not journaled
+	passed     bool // an emergency stop that another engine has passed on, perhaps again
 }
 
 // ending is an outcome that the service decides.
@@ -34,38 +35,64 @@ type ending struct {
 	result Result
 }
 
-// Submit gives a device a command and returns its record when it has ended, or as it is when ctx ends first: the command goes on.
-// by is who issues it. A command whose id was used before is not carried out again: Submit returns the outcome of the first, or
-// [ErrCommandReused] when the commands differ. A command that a policy refuses is [ErrRefused]; its record is returned too, with the
-// reason in Decision.Reason. Before Submit returns without an error, the command is in the journal, except for an emergency stop that
-// the store does not take at once: its outcome is returned when the device was told to stop, and its Message says that it is not
-// stored. An emergency stop is carried out after Close, too.
-func (s *Service) Submit(ctx context.Context, c Command, by string) (Record, error) {
+// newJob returns the job of a command, or [ErrInvalid]. issue must be called.
+func newJob(c Command, by string) (*job, error) {
 	fields := c.check()
 	move, err := c.Move()
 	if f, ok := fault.From(err); ok {
 		fields = append(fields, f.Fields...)
 	}
 	if len(fields) > 0 {
-		return Record{}, ErrInvalid.Invalid(fields...)
+		return nil, ErrInvalid.Invalid(fields...)
 	}
-	s.refresh(ctx, c)
-	now := canon(s.opts.Now())
-	digest := c.digest()
-	if c.Time.IsZero() {
-		c.Time = now
+	record := Record{Command: c, By: by, Digest: c.digest(), Phase: Queued, Result: Result{CommandID: c.ID}}
+	return &job{device: c.DeviceID, stop: c.Type == EmergencyStop, record: record, move: move, done: make(chan struct{})}, nil
+}
+
+// issue notes when the command was issued.
+func (j *job) issue(now time.Time) {
+	r := &j.record
+	r.IssuedAt = canon(now)
+	if r.Time.IsZero() {
+		r.Time = r.IssuedAt
 	}
-	c.Time = canon(c.Time)
-	record := Record{Command: c, By: by, IssuedAt: now, Digest: digest, Phase: Queued, Result: Result{CommandID: c.ID}}
-	j := &job{device: c.DeviceID, stop: c.Type == EmergencyStop, record: record, move: move, done: make(chan struct{})}
-	first, err := s.register(j)
+	r.Time = canon(r.Time)
+}
+
+// Submit is [Service.Submit].
+func (s *control) Submit(ctx context.Context, c Command, by string) (Record, error) {
+	j, err := s.accept(ctx, c, by, false)
 	if err != nil {
 		return Record{}, err
 	}
-	if first == j {
-		s.begin(j)
+	return s.await(ctx, j)
+}
+
+// accept takes a command. It returns when the command is in the journal, an emergency stop at once. passed is set if another engine has passed it on.
+func (s *control) accept(ctx context.Context, c Command, by string, passed bool) (*job, error) {
+	j, err := newJob(c, by)
+	if err != nil {
+		return nil, err
 	}
-	return s.await(ctx, first)
+	j.passed = passed && j.stop
+	s.refresh(ctx, c)
+	j.issue(s.opts.Now())
+	first, err := s.register(j)
+	if err != nil {
+		return nil, err
+	}
+	if first == j {
+		s.start(j)
+	}
+	return first, nil
+}
+
+// takeStop carries out an emergency stop that another engine has journaled.
+func (s *control) takeStop(r Record) {
+	j := &job{device: r.DeviceID, stop: true, passed: true, record: r, done: make(chan struct{})}
+	if first, err := s.register(j); err == nil && first == j {
+		s.start(j)
+	}
 }
 
 const (
@@ -75,10 +102,15 @@ const (
 
 // refresh lets a device report before a command for it is judged, if its executor can ask for that. What comes too late, or not at
 // all, is for the policies.
-func (s *Service) refresh(ctx context.Context, c Command) {
-	d, err := s.Get(c.DeviceID)
+func (s *control) refresh(ctx context.Context, c Command) {
+	s.mu.Lock()
+	d, closed := Device{}, s.closed
+	if u := s.units[c.DeviceID]; u != nil {
+		d = u.Device
+	}
+	s.mu.Unlock()
 	switch {
-	case err != nil || c.Type == EmergencyStop:
+	case d.ID == "" || closed || c.Type == EmergencyStop || !s.mayAct():
 		return
 	case d.State == Offline || d.State == Provisioned || d.State == Decommissioned:
 		return
@@ -98,7 +130,7 @@ func (s *Service) refresh(ctx context.Context, c Command) {
 
 // register makes j known, and returns the job that carries it out: j, or an earlier one of the same command. An emergency stop whose
 // id another command has is carried out all the same; that its id is taken is found when it is journaled.
-func (s *Service) register(j *job) (*job, error) {
+func (s *control) register(j *job) (*job, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u, err := s.unit(j.record.DeviceID)
@@ -109,6 +141,9 @@ func (s *Service) register(j *job) (*job, error) {
 		return nil, err
 	}
 	first := s.jobs[j.record.ID]
+	if i := slices.IndexFunc(s.stopped, func(e *job) bool { return e.record.ID == j.record.ID }); first == nil && j.passed && i >= 0 {
+		first = s.stopped[i]
+	}
 	switch {
 	case first != nil && first.record.Digest == j.record.Digest:
 		return first, nil
@@ -131,24 +166,21 @@ func (s *Service) register(j *job) (*job, error) {
 }
 
 // await waits for the outcome of a job and returns its record.
-func (s *Service) await(ctx context.Context, j *job) (Record, error) {
+func (s *control) await(ctx context.Context, j *job) (Record, error) {
 	select {
 	case <-j.done:
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case j.err != nil:
+	if j.err != nil {
 		return Record{}, j.err
-	case j.record.Phase == Refused:
-		return j.record, ErrRefused.With("reason", j.record.Decision.Reason)
 	}
-	return j.record, nil
+	return j.record, j.record.refusal()
 }
 
-// begin journals a command and dispatches it, or lets it wait for its turn.
-func (s *Service) begin(j *job) {
+// start journals a command and dispatches it, or lets it wait for its turn.
+func (s *control) start(j *job) {
 	if j.stop {
 		go s.stop(j)
 		return
@@ -178,14 +210,14 @@ func (s *Service) begin(j *job) {
 }
 
 // add journals a new command. It does not end with the request: a command that is journaled is carried out.
-func (s *Service) add(r Record) (stored Record, added bool, err error) {
+func (s *control) add(r Record) (stored Record, added bool, err error) {
 	ctx, cancel := context.WithTimeout(s.storing, storeTimeout)
 	defer cancel()
 	return s.store.AddCommand(ctx, r)
 }
 
 // abandon ends a command that could not be journaled: it was not begun.
-func (s *Service) abandon(j *job, err error) {
+func (s *control) abandon(j *job, err error) {
 	s.mu.Lock()
 	j.err = err
 	r := j.record
@@ -195,13 +227,16 @@ func (s *Service) abandon(j *job, err error) {
 
 // repeat ends a command whose id is in the journal already. One that is there without an end was not begun: the store reported an
 // error when it was added.
-func (s *Service) repeat(j *job, stored Record) {
+func (s *control) repeat(j *job, stored Record) {
 	s.mu.Lock()
 	same := stored.Digest == j.record.Digest
 	if !same {
 		j.err = ErrCommandReused.On("commandId", stored.ID)
 	}
 	first := s.jobs[stored.ID] == j
+	if r, ok := s.unsettled[stored.ID]; ok {
+		stored = r
+	}
 	s.mu.Unlock()
 	if same && first && !stored.Phase.Ended() {
 		stored = stored.ended(Failed, Result{Message: "the command was not begun, because it could not be journaled"}, canon(s.opts.Now()))
@@ -211,14 +246,14 @@ func (s *Service) repeat(j *job, stored Record) {
 }
 
 // leave takes the device from a command that has ended, reports the outcome, and lets the next one begin.
-func (s *Service) leave(j *job, r Record, unsure bool) {
+func (s *control) leave(j *job, r Record, unsure bool) {
 	s.release(j, r, unsure)
 	s.tell(j, r)
 	s.finish(j)
 }
 
 // tell makes the outcome of a command known to those who wait for it.
-func (s *Service) tell(j *job, r Record) {
+func (s *control) tell(j *job, r Record) {
 	s.mu.Lock()
 	j.record = r
 	if s.jobs[r.ID] == j {
@@ -230,11 +265,12 @@ func (s *Service) tell(j *job, r Record) {
 }
 
 // finish ends a job that was told.
-func (s *Service) finish(j *job) {
+func (s *control) finish(j *job) {
 	s.mu.Lock()
 	u := s.units[j.device]
 	if j.stop {
 		u.stopping--
+		s.stopped = append(s.stopped[max(0, len(s.stopped)-maxPassedStops+1):], j)
 	} else {
 		u.jobs--
 	}
@@ -246,13 +282,13 @@ func (s *Service) finish(j *job) {
 	s.mu.Unlock()
 }
 
-func (s *Service) enqueue(j *job) {
+func (s *control) enqueue(j *job) {
 	s.mu.Lock()
 	if j.why != nil || s.closed {
 		why := j.why
 		s.mu.Unlock()
 		if why == nil {
-			why = &ending{Canceled, Result{Message: stopping}}
+			why = &ending{Canceled, Result{Message: s.parting.waiting}}
 		}
 		s.end(j, why.phase, why.result)
 		return
@@ -270,7 +306,7 @@ func (s *Service) enqueue(j *job) {
 }
 
 // dispatch begins the next of the commands that wait for a device, and ends those before it that are refused.
-func (s *Service) dispatch(u *unit) {
+func (s *control) dispatch(u *unit) {
 	s.mu.Lock()
 	if u.running != nil || len(u.queue) == 0 || s.closed {
 		s.mu.Unlock()

@@ -13,11 +13,11 @@ func (j *job) path(u *unit) *Path {
 	if j.move.Speed != nil {
 		speed = *j.move.Speed
 	}
-	return &Path{Map: p.Map, FromX: p.X, FromY: p.Y, ToX: j.move.X, ToY: j.move.Y, Speed: speed, ReservedAt: j.record.BeganAt}
+	return &Path{Map: p.Map, FromX: p.X, FromY: p.Y, ToX: j.move.X, ToY: j.move.Y, Speed: speed, ReservedAt: j.record.Decision.Time}
 }
 
 // release takes the device from a command. unsure keeps its way reserved until the device reports.
-func (s *Service) release(j *job, r Record, unsure bool) {
+func (s *control) release(j *job, r Record, unsure bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.units[j.record.DeviceID]

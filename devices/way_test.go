@@ -103,7 +103,7 @@ func TestSilentDeviceIsOffline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store, offset := &faultyStore{Memory: devices.NewMemory()}, new(atomic.Int64)
+				store, offset := newFaultyStore(), new(atomic.Int64)
 				offset.Store(int64(time.Hour))
 				s, err := devices.New(t.Context(), store, devices.Options{Safety: testSafety{}, OfflineAfter: 10 * time.Second,
 					Now: func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }})

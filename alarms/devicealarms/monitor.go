@@ -25,6 +25,8 @@ const (
 	OfflineKey = "device-offline:"
 )
 
+var prefixes = []string{FaultKey, StopKey, OfflineKey}
+
 // Source returns devices that have changed after a position, and the next position; position 0 returns all. If there are
 // none, it waits for a change or for the end of ctx, whose cause it then returns. A devices.Service is a Source.
 type Source interface {
@@ -42,6 +44,9 @@ type Options struct {
 	// Engine names this engine if several use one store. It then leaves the alarms of engines of other names alone, and
 	// a device is silent for it only if it has heard from the device itself. Default: no other engine uses the store.
 	Engine string
+	// Owns is set if the engines that use one store share their devices: it reports whether this engine is the one that has them. Each engine has
+	// a Monitor, and that of the owner raises and clears all alarms, with Engine as their label.
+	Owns func() bool
 }
 
 // Monitor raises alarms about devices:
@@ -57,6 +62,9 @@ type Options struct {
 // Only stored alarms survive a restart. An active alarm is not raised twice. The delay of a silent device begins when the
 // process starts. If the alarms cannot be stored, they are stored later, those that are over by then with their end.
 //
+// With Options.Owns, the alarms stay when the devices move to another engine. That has followed how long devices are silent, and leaves other alarms of a
+// device as they are until the device reports to it.
+//
 // A Monitor has no goroutine of its own; see [Monitor.Run].
 type Monitor struct {
 	source   Source
@@ -66,8 +74,10 @@ type Monitor struct {
 	delay    time.Duration
 	disabled bool
 	engine   string
+	owns     func() bool // nil: the devices are this engine's own
 
-	loaded   bool   // the alarms that were active at the start are known
+	acts     bool   // the alarms are raised and cleared here
+	loaded   bool   // the alarms that were active when that began are known
 	position uint64 // of the source
 	devices  map[string]*device
 	silent   map[string]*device   // Offline and without an alarm of it
@@ -78,6 +88,7 @@ type Monitor struct {
 // device is what the monitor knows of a device.
 type device struct {
 	heard   bool      // there was a report or a connection
+	live    bool      // there was one since the alarms are raised here
 	since   time.Time // when it became Offline; zero if it is not
 	lastly  time.Time // when it was heard from last
 	fault   string    // message of the active alarm; empty for none
@@ -96,7 +107,7 @@ func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 		return nil, fmt.Errorf("devicealarms: Options.Delay must not be negative, not %v", o.Delay)
 	}
 	m := &Monitor{source: source, target: target, log: o.Logger, now: o.Now, delay: cmp.Or(o.Delay, 30*time.Second), disabled: o.Disabled,
-		engine: o.Engine, devices: map[string]*device{}, silent: map[string]*device{}, absent: map[string]time.Time{}, alarms: raiser.New(target)}
+		engine: o.Engine, owns: o.Owns, acts: o.Owns == nil, devices: map[string]*device{}, silent: map[string]*device{}, absent: map[string]time.Time{}, alarms: raiser.New(target)}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
@@ -110,13 +121,34 @@ func New(source Source, target alarms.Target, o Options) (*Monitor, error) {
 // once. Alarms that cannot be stored are stored later. With Options.Disabled, Run returns when the active alarms are
 // cleared.
 func (m *Monitor) Run(ctx context.Context) {
+	if m.disabled && m.owns != nil && !m.awaitOwnership(ctx) {
+		return
+	}
 	m.alarms.Run(ctx, m.log, "device", m.disabled, m.step)
+}
+
+// awaitOwnership waits until this engine is the owner, and reports whether it is.
+func (m *Monitor) awaitOwnership(ctx context.Context) bool {
+	ticker := time.NewTicker(raiser.Interval)
+	defer ticker.Stop()
+	for !m.owns() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticker.C:
+		}
+	}
+	return true
 }
 
 // step follows the devices, also while the active alarms cannot be read.
 func (m *Monitor) step(ctx context.Context) (err error) {
 	now := m.now()
-	if !m.loaded {
+	if m.owns != nil && m.owns() != m.acts {
+		m.acts = !m.acts
+		m.leave()
+	}
+	if m.acts && !m.loaded {
 		err = m.load(ctx, now)
 	}
 	if !m.disabled {
@@ -137,6 +169,18 @@ func (m *Monitor) step(ctx context.Context) (err error) {
 	return err
 }
 
+// leave forgets the alarms: they are those of another engine, or were.
+func (m *Monitor) leave() {
+	for id, d := range m.devices {
+		for _, prefix := range prefixes {
+			m.alarms.Forget(prefix + id)
+		}
+		d.fault, d.stop, d.offline, d.live = "", false, false, false
+	}
+	clear(m.absent)
+	m.loaded = false
+}
+
 // load takes over the active alarms. Their devices are absent until the source has shown them.
 func (m *Monitor) load(ctx context.Context, now time.Time) error {
 	var found []alarms.Occurrence
@@ -144,12 +188,12 @@ func (m *Monitor) load(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		if m.engine == "" || o.Labels["engine"] == m.engine {
+		if m.engine == "" || m.owns != nil || o.Labels["engine"] == m.engine {
 			found = append(found, o)
 		}
 	}
 	for _, o := range found {
-		for _, prefix := range []string{FaultKey, StopKey, OfflineKey} {
+		for _, prefix := range prefixes {
 			id, ours := strings.CutPrefix(o.Key, prefix)
 			if !ours {
 				continue
@@ -160,6 +204,11 @@ func (m *Monitor) load(ctx context.Context, now time.Time) error {
 				m.devices[id], m.absent[id] = d, now
 			}
 			m.alarms.SetRaised(o.Key)
+			if m.owns != nil && o.Labels["engine"] != m.engine {
+				a := m.alarm(prefix, id, o.Severity, o.Message, now)
+				a.Cause = o.Cause
+				m.alarms.Update(a)
+			}
 			switch prefix {
 			case FaultKey:
 				d.fault = o.Message
@@ -187,7 +236,7 @@ func (m *Monitor) follow(ctx context.Context, now time.Time) {
 		m.look(&changed[i], now)
 	}
 	for id, d := range m.silent {
-		if now.Sub(d.since) >= m.delay {
+		if m.acts && now.Sub(d.since) >= m.delay {
 			delete(m.silent, id)
 			d.offline = true
 			m.alarms.Raise(m.alarm(OfflineKey, id, alarms.Error, offlineMessage(id, d), now))
@@ -197,6 +246,9 @@ func (m *Monitor) follow(ctx context.Context, now time.Time) {
 
 // look brings the alarms of a device up to date.
 func (m *Monitor) look(now *devices.Device, at time.Time) {
+	if now.Unheard {
+		return // nothing is known of it
+	}
 	d := m.devices[now.ID]
 	if d == nil {
 		d = &device{}
@@ -210,7 +262,10 @@ func (m *Monitor) look(now *devices.Device, at time.Time) {
 		return
 	}
 	m.lookForSilence(now, d, at)
-	if d.heard || m.engine == "" {
+	if !m.acts {
+		return
+	}
+	if m.knows(d) {
 		m.lookForFaults(now, d, at)
 	}
 	stop := now.StopLatched || now.Telemetry != nil && now.Telemetry.Stop != devices.NoStop
@@ -221,6 +276,14 @@ func (m *Monitor) look(now *devices.Device, at time.Time) {
 		m.alarms.Clear(StopKey+now.ID, "", at)
 	}
 	d.stop = stop
+}
+
+// knows reports whether what a device has reported last came to this engine.
+func (m *Monitor) knows(d *device) bool {
+	if m.owns != nil {
+		return d.live
+	}
+	return d.heard || m.engine == ""
 }
 
 func (m *Monitor) lookForFaults(now *devices.Device, d *device, at time.Time) {
@@ -241,7 +304,7 @@ func (m *Monitor) lookForFaults(now *devices.Device, d *device, at time.Time) {
 func (m *Monitor) lookForSilence(now *devices.Device, d *device, at time.Time) {
 	d.lastly = now.LastSeen
 	if now.State == devices.Offline {
-		d.heard = d.heard || m.engine == "" && (now.Telemetry != nil || now.LastSeen.After(now.CreatedAt))
+		d.heard = d.heard || (m.engine == "" || m.owns != nil) && (now.Telemetry != nil || now.LastSeen.After(now.CreatedAt))
 		if d.since.IsZero() {
 			d.since = at
 		}
@@ -252,6 +315,7 @@ func (m *Monitor) lookForSilence(now *devices.Device, d *device, at time.Time) {
 	}
 	d.since = time.Time{}
 	delete(m.silent, now.ID)
+	d.live = d.live || m.acts && !now.Held
 	why := ""
 	switch now.State {
 	case devices.Maintenance:
@@ -278,16 +342,20 @@ func (m *Monitor) clear(id string, d *device, why string, at time.Time) {
 	if d.offline {
 		m.alarms.Clear(OfflineKey+id, why, at)
 	}
-	d.fault, d.stop, d.offline, d.heard = "", false, false, false
+	d.fault, d.stop, d.offline, d.heard, d.live = "", false, false, false, false
 }
 
 func (m *Monitor) alarm(prefix, id string, severity alarms.Severity, message string, at time.Time) *alarms.Alarm {
 	labels := map[string]string{"deviceId": id}
+	refresh := []string{}
 	if m.engine != "" {
 		labels["engine"] = m.engine
 	}
+	if m.owns != nil {
+		refresh = append(refresh, "engine")
+	}
 	return &alarms.Alarm{Key: prefix + id, ID: uuid.Must(uuid.NewV7()).String(), Source: id, SourceType: "Equipment", Message: message,
-		Severity: severity, Labels: labels, At: m.alarms.At(at), Refresh: []string{}}
+		Severity: severity, Labels: labels, At: m.alarms.At(at), Refresh: refresh}
 }
 
 // faultMessage returns what is wrong with a device; empty if nothing is.

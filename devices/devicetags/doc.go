@@ -12,6 +12,6 @@
 //	loads          what it carries, joined by "; "
 //	state          as the service has it
 //
-// A device has the tags of what it has reported, and always state. While it is silent, all but state are Bad with the reason
+// A device has the tags of what it has reported, and always state. While it is silent, or the engine that has it is not heard, all but state are Bad with the reason
 // NotConnected. The time stamp is that of the report with which the value came.
 package devicetags

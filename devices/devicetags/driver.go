@@ -136,7 +136,7 @@ func (d *Driver) reading(dev *devices.Device, m *member, kind tags.DataType, now
 }
 
 func (d *Driver) silent(dev *devices.Device, now time.Time) bool {
-	return dev.State == devices.Offline || dev.State == devices.Provisioned || dev.Telemetry == nil || now.Sub(dev.Telemetry.Received) > d.opts.SilentAfter
+	return dev.Unheard || dev.State == devices.Offline || dev.State == devices.Provisioned || dev.Telemetry == nil || now.Sub(dev.Telemetry.Received) > d.opts.SilentAfter
 }
 
 // Write implements tags.Driver: the tags are read-only.

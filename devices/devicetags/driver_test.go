@@ -69,7 +69,11 @@ type plant struct {
 }
 
 func newPlant(t *testing.T, ids ...string) *plant {
-	p := &plant{t: t, service: newService(t, ids...)}
+	return newPlantOf(t, newService(t, ids...))
+}
+
+func newPlantOf(t *testing.T, service *devices.Service) *plant {
+	p := &plant{t: t, service: service}
 	driver, err := devicetags.New(p.service, devicetags.Options{Interval: 100 * time.Millisecond})
 	require.NoError(t, err)
 	p.engine, err = tags.New(tags.Options{})

@@ -256,7 +256,7 @@ func (f *Fleet) Stop(ctx context.Context, deviceID string) error {
 		if err == nil {
 			break
 		}
-		if !backoff.Wait(ctx, 100*time.Millisecond) { // the broker may come back in time
+		if errors.Is(err, devices.ErrNotOwner) || !backoff.Wait(ctx, 100*time.Millisecond) { // the broker may come back in time
 			return err
 		}
 	}

@@ -31,6 +31,7 @@ type Fleet struct {
 	cancel   context.CancelFunc
 	ready    chan struct{} // closed when conn is set
 	up       atomic.Bool   // there is a connection
+	qos      byte          // of messages
 }
 
 // Connect connects to a broker. A broker that cannot be reached is tried again and again, which is logged and is no error; its
@@ -55,33 +56,45 @@ func connect(ctx context.Context, o Options, dial dialer) (*Fleet, error) {
 	}
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	f.ctx = ctx
-	f.conn, err = autopaho.NewConnection(ctx, autopaho.ClientConfig{
-		AttemptConnection: dial, ServerUrls: []*url.URL{broker}, TlsCfg: o.TLS, KeepAlive: uint16(o.KeepAlive.Seconds()), CleanStartOnInitialConnection: true,
-		ConnectUsername: o.Username, ConnectPassword: []byte(o.Password),
-		ConnectPacketBuilder: func(c *paho.Connect, _ *url.URL) (*paho.Connect, error) {
-			c.Properties = &paho.ConnectProperties{MaximumPacketSize: new(uint32(maxMessage))}
-			return c, nil
-		},
-		ReconnectBackoff: autopaho.NewConstantBackoff(2 * time.Second),
-		OnConnectError: func(err error) {
-			o.Logger.Warn("failed to reach the MQTT broker; retrying", "broker", broker.Host, "error", err)
-		},
-		OnConnectionUp: func(c *autopaho.ConnectionManager, _ *paho.Connack) {
-			o.Logger.Info("connected to the MQTT broker", "broker", broker.Host)
-			<-f.ready
-			f.up.Store(true)
-			f.connected(ctx, c)
-		},
-		OnConnectionDown: func() bool { f.disconnected(); return true }, // before the next connection is made
-		ClientConfig: paho.ClientConfig{ClientID: o.ClientID, PacketTimeout: 10 * time.Second,
-			OnPublishReceived: []func(paho.PublishReceived) (bool, error){f.received}},
-	})
+	config := clientConfig(o, broker)
+	config.AttemptConnection = dial
+	config.OnConnectionUp = func(c *autopaho.ConnectionManager, _ *paho.Connack) {
+		o.Logger.Info("connected to the MQTT broker", "broker", broker.Host)
+		<-f.ready
+		f.up.Store(true)
+		f.connected(ctx, c)
+	}
+	config.OnConnectionDown = func() bool { f.disconnected(); return true } // before the next connection is made
+	config.OnPublishReceived = []func(paho.PublishReceived) (bool, error){f.received}
+	f.conn, err = autopaho.NewConnection(ctx, config)
 	if err != nil {
 		f.cancel()
 		return nil, err
 	}
 	close(f.ready)
 	return f, nil
+}
+
+// clientConfig returns how to connect to a broker.
+func clientConfig(o Options, broker *url.URL) autopaho.ClientConfig {
+	return autopaho.ClientConfig{
+		ServerUrls: []*url.URL{broker}, TlsCfg: o.TLS, KeepAlive: uint16(o.KeepAlive.Seconds()), CleanStartOnInitialConnection: true,
+		ConnectUsername: o.Username, ConnectPassword: []byte(o.Password),
+		ConnectPacketBuilder: func(c *paho.Connect, _ *url.URL) (*paho.Connect, error) {
+			if !o.Valid() { // another engine has the vehicles, perhaps with this client id
+				return nil, devices.ErrNotOwner
+			}
+			c.Properties = &paho.ConnectProperties{MaximumPacketSize: new(uint32(maxMessage))}
+			return c, nil
+		},
+		ReconnectBackoff: autopaho.NewConstantBackoff(2 * time.Second),
+		OnConnectError: func(err error) {
+			if !errors.Is(err, devices.ErrNotOwner) {
+				o.Logger.Warn("failed to reach the MQTT broker; retrying", "broker", broker.Host, "error", err)
+			}
+		},
+		ClientConfig: paho.ClientConfig{ClientID: o.ClientID, PacketTimeout: 10 * time.Second},
+	}
 }
 
 // stopLatched reports whether an emergency stop is latched for a device, perhaps since before a restart.
@@ -187,7 +200,7 @@ func (f *Fleet) disconnected() {
 }
 
 func (f *Fleet) log(err error, v *vehicle) {
-	expected := errors.Is(err, context.Canceled) || errors.Is(err, devices.ErrClosed) // what arrives while the service ends
+	expected := errors.Is(err, context.Canceled) || errors.Is(err, devices.ErrClosed) || errors.Is(err, devices.ErrNotOwner) // what arrives while the service ends
 	if err != nil && !expected && v.warns(f.opts.Now()) {
 		f.opts.Logger.Warn("failed to exchange messages with a vehicle", "device", v.DeviceID, "error", err)
 	}
@@ -208,7 +221,10 @@ func (f *Fleet) publish(ctx context.Context, v *vehicle, name string, message an
 	if err != nil {
 		return err
 	}
-	_, err = f.conn.Publish(ctx, &paho.Publish{Topic: f.topic(v, majorVersion, name), Payload: data})
+	if !f.opts.Valid() {
+		return devices.ErrNotOwner
+	}
+	_, err = f.conn.Publish(ctx, &paho.Publish{Topic: f.topic(v, majorVersion, name), Payload: data, QoS: f.qos})
 	return err
 }
 

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"crypto/tls"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -32,10 +35,12 @@ type Reports interface {
 
 // Options are the options of [Connect]. URL, Vehicles and Reports are required.
 type Options struct {
-	URL       string // of the broker: mqtt://host:1883 or mqtts://host:8883
-	Username  string
-	Password  string
-	ClientID  string      // default otkit-vda5050- and random digits; a broker lets one client of a name in
+	URL      string // of the broker: mqtt://host:1883 or mqtts://host:8883
+	Username string
+	Password string
+	// ClientID is the name of the client, of which a broker lets one in: a second one ends the connection of the first. Default
+	// otkit-vda5050- and random digits.
+	ClientID  string
 	TLS       *tls.Config // for mqtts; nil uses the system's authorities
 	Interface string      // first level of the topics; default uagv
 	Vehicles  []Vehicle
@@ -50,18 +55,25 @@ type Options struct {
 	AcceptTimeout time.Duration
 	// CancelTimeout is how long a vehicle may take to cancel an order. Default 4 s.
 	CancelTimeout time.Duration
+	// Valid reports whether the vehicles may still be used, such as devices.Service.Owns. It is asked before each message and each connection. nil: always.
+	Valid func() bool
 
 	Now    func() time.Time // default time.Now
 	Logger *slog.Logger     // default: discards
 }
 
+const defaultInterface = "uagv"
+
 func (o Options) withDefaults() (Options, *url.URL, error) {
-	o.ClientID, o.Interface = cmp.Or(o.ClientID, fmt.Sprintf("otkit-vda5050-%08x", rand.Uint32())), cmp.Or(o.Interface, "uagv")
+	o.ClientID, o.Interface = cmp.Or(o.ClientID, fmt.Sprintf("otkit-vda5050-%08x", rand.Uint32())), cmp.Or(o.Interface, defaultInterface)
 	o.Deviation, o.AcceptTimeout, o.CancelTimeout = cmp.Or(o.Deviation, 0.2), cmp.Or(o.AcceptTimeout, 5*time.Second), cmp.Or(o.CancelTimeout, 4*time.Second)
 	o.KeepAlive = cmp.Or(o.KeepAlive, 15*time.Second)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Valid == nil {
+		o.Valid = func() bool { return true }
 	}
 	u, err := url.Parse(o.URL)
 	switch {
@@ -104,6 +116,19 @@ func checkVehicles(list []Vehicle) error {
 		ids[v.DeviceID], topics[v.topic()] = true, true
 	}
 	return nil
+}
+
+// SharedClientID returns a client id that is the same wherever the vehicles are: of several engines that take turns with them, the one that connects ends
+// what is left of the connection of the one before.
+func (o Options) SharedClientID() string {
+	topics := make([]string, len(o.Vehicles))
+	for i, v := range o.Vehicles {
+		topics[i] = v.topic()
+	}
+	slices.Sort(topics)
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(strings.Join(append(topics, cmp.Or(o.Interface, defaultInterface)), "\n")))
+	return fmt.Sprintf("otkit-vda5050-%08x", h.Sum32())
 }
 
 // topic returns the levels of its topics that name the vehicle.

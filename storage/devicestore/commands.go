@@ -82,7 +82,7 @@ func (s *Store) AddCommand(ctx context.Context, r devices.Record) (stored device
 	if r.Type == devices.EmergencyStop {
 		update = s.set.UpdateVital
 	}
-	err = update(ctx, "devices.command", func(ctx context.Context, tx *storage.Tx) error {
+	err = s.write(ctx, update, "devices.command", func(ctx context.Context, tx *storage.Tx) error {
 		added = false
 		list := "?" + strings.Repeat(", ?", len(row)-1)
 		n, err := tx.Exec(ctx, "INSERT INTO device_commands ("+commandColumns+") VALUES ("+list+") ON CONFLICT (id) DO NOTHING", row...)
@@ -104,7 +104,7 @@ func (s *Store) UpdateCommand(ctx context.Context, r devices.Record) error {
 	if err != nil {
 		return err
 	}
-	return s.set.Update(ctx, "devices.outcome", func(ctx context.Context, tx *storage.Tx) error {
+	return s.write(ctx, s.set.Update, "devices.outcome", func(ctx context.Context, tx *storage.Tx) error {
 		n, err := tx.Exec(ctx, `UPDATE device_commands SET path = ?, phase = ?, ended = ?, began_us = ?, decision = ?, success = ?, message = ?, data = ?,
 			completed_us = ? WHERE id = ? AND NOT ended`, append(row, r.ID)...)
 		if err != nil || n == 1 {
@@ -175,7 +175,7 @@ func (s *Store) LastMoves(ctx context.Context) (found []devices.Record, err erro
 
 // TrimCommands implements [devices.Trimmer].
 func (s *Store) TrimCommands(ctx context.Context, before time.Time, limit int) (removed int, err error) {
-	err = s.set.Update(ctx, "devices.trim", func(ctx context.Context, tx *storage.Tx) error {
+	err = s.write(ctx, s.set.Update, "devices.trim", func(ctx context.Context, tx *storage.Tx) error {
 		n, err := tx.Exec(ctx, `DELETE FROM device_commands WHERE id IN
 			(SELECT id FROM device_commands WHERE ended AND issued_us < ? ORDER BY issued_us LIMIT ?)`, storage.CeilMicros(before), limit)
 		removed = int(n)

@@ -20,15 +20,19 @@ func Schema() storage.Schema {
 	return storage.Schema{Name: "devices", Set: storage.State, Migrations: migrations, Tables: []storage.Table{
 		{Name: "devices", Key: "id"},
 		{Name: "device_commands", Key: "id"},
+		{Name: "device_fence", Key: "id", Seeded: true},
 	}}
 }
 
-// Store is a [devices.Store]. Safe for concurrent use, by several processes too.
-type Store struct{ set *storage.Set }
+// Store is a [devices.SharedStore]. Safe for concurrent use, by several processes too.
+type Store struct {
+	set   *storage.Set
+	epoch uint64 // of the owner that alone may write; 0: everybody may
+}
 
 var (
-	_ devices.Store   = (*Store)(nil)
-	_ devices.Trimmer = (*Store)(nil)
+	_ devices.SharedStore = (*Store)(nil)
+	_ devices.Trimmer     = (*Store)(nil)
 )
 
 // New returns a store over a database that was opened with [Schema].
@@ -64,7 +68,7 @@ func (s *Store) AddDevice(ctx context.Context, d devices.Device) error {
 	if err != nil {
 		return err
 	}
-	err = s.set.Update(ctx, "devices.add", func(ctx context.Context, tx *storage.Tx) error {
+	err = s.write(ctx, s.set.Update, "devices.add", func(ctx context.Context, tx *storage.Tx) error {
 		return tx.Insert(ctx, "INSERT INTO devices ("+deviceColumns+") VALUES", [][]any{row}, "")
 	})
 	if errors.Is(err, storage.ErrUnique) {
@@ -75,7 +79,7 @@ func (s *Store) AddDevice(ctx context.Context, d devices.Device) error {
 
 // UpdateDevice implements [devices.Store].
 func (s *Store) UpdateDevice(ctx context.Context, id string, change func(*devices.Device) error) error {
-	return s.set.UpdateVital(ctx, "devices.update", func(ctx context.Context, tx *storage.Tx) error {
+	return s.write(ctx, s.set.UpdateVital, "devices.update", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "devices"); err != nil {
 			return err
 		}
@@ -113,12 +117,9 @@ func (s *Store) UpdateDevices(ctx context.Context, ids []string, change func(*de
 	return err
 }
 
-// transaction is [storage.Set.Update] or [storage.Set.UpdateVital].
-type transaction func(ctx context.Context, name string, work func(context.Context, *storage.Tx) error) error
-
 // updateDevices stores those of the changed devices that which selects, and returns how many it left.
 func (s *Store) updateDevices(ctx context.Context, run transaction, ids []string, change func(*devices.Device), which func(was, is *devices.Device) bool) (left int, err error) {
-	err = run(ctx, "devices.updates", func(ctx context.Context, tx *storage.Tx) error {
+	err = s.write(ctx, run, "devices.updates", func(ctx context.Context, tx *storage.Tx) error {
 		if err := tx.Lock(ctx, "devices"); err != nil {
 			return err
 		}
