@@ -72,13 +72,6 @@ func (r *Raiser) condition(key string) *condition {
 	return c
 }
 
-// Forget leaves an alarm to another raiser: what is not stored of it is dropped.
-func (r *Raiser) Forget(key string) {
-	if c := r.conditions[key]; c != nil {
-		c.raised, c.pending, c.unsure = false, nil, 0
-	}
-}
-
 // Clear ends an alarm. why is empty if the source has returned to normal.
 func (r *Raiser) Clear(key, why string, now time.Time) {
 	r.transit(key, alarms.Signal{Key: key, At: r.At(now), Reset: true, Comment: why})
