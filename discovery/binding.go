@@ -74,12 +74,19 @@ type Report struct {
 	DriverDown   bool      `json:"driverDown,omitempty"`
 	ShellKnown   bool      `json:"shellKnown,omitempty"`
 	ShellProblem string    `json:"shellProblem,omitempty"`
+
+	// What changes all the time; reports are stored for it at the interval of heartbeats.
+	HeartbeatAt time.Time    `json:"heartbeatAt,omitzero"`
+	Buffer      *link.Buffer `json:"buffer,omitempty"` // see Info
+	BufferAt    time.Time    `json:"bufferAt,omitzero"`
 }
 
-func (r Report) equal(other Report) bool {
-	same := r.Since.Equal(other.Since)
-	r.Since = other.Since
-	return same && r == other
+// news reports whether the others are to be told: they had another report at the interval of heartbeats, or before.
+func (r Report) news(was Report, interval time.Duration) bool {
+	late := r.HeartbeatAt.Sub(was.HeartbeatAt) >= interval || r.BufferAt.Sub(was.BufferAt) >= interval
+	same := r.Since.Equal(was.Since)
+	r.Since, r.HeartbeatAt, r.Buffer, r.BufferAt = was.Since, was.HeartbeatAt, was.Buffer, was.BufferAt
+	return late || !same || r != was
 }
 
 // Info is a bound bridge as it is now. Its HeartbeatAt is the newest.

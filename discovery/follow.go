@@ -255,7 +255,7 @@ func (s *Service) saveReports(ctx context.Context) error {
 	s.mu.Lock()
 	for id, b := range s.bridge {
 		if s.owned(b) {
-			if r := s.report(b); !r.equal(b.Report) {
+			if r := s.report(b); r.news(b.Report, s.opts.Heartbeat) {
 				changed[id] = r
 			}
 		}

@@ -37,12 +37,10 @@ func (s *Service) Run(ctx context.Context) {
 		s.watch(b)
 	}
 	s.mu.Unlock()
-	interval := saveInterval
-	if s.sharing != nil { // the others show them
-		interval = s.opts.Heartbeat
+	if s.sharing != nil {
 		r.wg.Go(func() { s.follow(ctx) })
 	}
-	ticker := time.NewTicker(interval)
+	ticker := time.NewTicker(saveInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		select {

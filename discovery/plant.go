@@ -145,6 +145,10 @@ func (b *bridge) resume(now time.Time) {
 	if b.Offline {
 		b.missed = missedLimit
 	}
+	if r.HeartbeatAt.After(b.HeartbeatAt) {
+		b.HeartbeatAt = r.HeartbeatAt
+	}
+	b.buffer, b.bufferAt = r.Buffer, r.BufferAt
 	b.refused, b.look, b.shellKnown, b.shellProblem = "", missedLimit, false, ""
 }
 
@@ -152,7 +156,8 @@ func (b *bridge) resume(now time.Time) {
 func (s *Service) report(b *bridge) Report {
 	i := b.info(s.opts.Heartbeat)
 	return Report{Engine: s.sharing.own, Epoch: b.lease.Epoch, LinkOpen: i.LinkOpen, Since: i.Since, Missed: min(i.Missed, missedLimit), Problem: i.Problem,
-		Released: b.released, Down: i.Down, DriverDown: i.DriverDown, ShellKnown: i.ShellKnown, ShellProblem: i.ShellProblem}
+		Released: b.released, Down: i.Down, DriverDown: i.DriverDown, ShellKnown: i.ShellKnown, ShellProblem: i.ShellProblem,
+		HeartbeatAt: i.HeartbeatAt, Buffer: i.Buffer, BufferAt: i.BufferAt}
 }
 
 // elsewhere returns a bridge that another engine looks after, or none. s.mu is held.
@@ -162,7 +167,10 @@ func (s *Service) elsewhere(b *bridge) Info {
 	open := r.LinkOpen && r.Engine == engine
 	i := Info{Binding: b.clone(), Elsewhere: true, LinkOpen: open, Missed: r.Missed, Problem: r.Problem, Since: r.Since, Down: r.Down,
 		Online:     !r.Released && (open || !b.LinkedAt.IsZero() && r.Missed < missedLimit && !b.Offline),
-		DriverDown: r.DriverDown, ShellKnown: r.ShellKnown, ShellProblem: r.ShellProblem}
+		DriverDown: r.DriverDown, ShellKnown: r.ShellKnown, ShellProblem: r.ShellProblem, Buffer: r.Buffer, BufferAt: r.BufferAt}
+	if r.HeartbeatAt.After(i.HeartbeatAt) {
+		i.HeartbeatAt = r.HeartbeatAt
+	}
 	if b.hidden != "" {
 		i.Problem = b.hidden
 	}

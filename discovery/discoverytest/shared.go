@@ -152,7 +152,8 @@ func testClaimsBesidePositions(t *testing.T, s discovery.SharedStore) {
 func testReports(t *testing.T, s discovery.SharedStore) {
 	want, other := add(t, s, "a", "driver"), add(t, s, "b", "other")
 	r := discovery.Report{Engine: "one é", Epoch: 3, LinkOpen: true, Since: start, Missed: 2, Problem: `no "answer"`, Released: true, Down: true, DriverDown: true,
-		ShellKnown: true, ShellProblem: "taken"}
+		ShellKnown: true, ShellProblem: "taken", HeartbeatAt: start.Add(time.Second), Buffer: &link.Buffer{Waiting: 7, Bytes: 100, MaxBytes: 500, Dropped: 2, OldestSeconds: 1.5},
+		BufferAt: start.Add(time.Minute)}
 	require.NoError(t, s.SetReports(t.Context(), map[string]discovery.Report{"a": r, "nobody": r}))
 	require.NoError(t, s.SetReports(t.Context(), nil))
 	want.Report = r

@@ -77,7 +77,8 @@ func TestShellsAreMadeByOneEngine(t *testing.T) {
 			_, err := service.Shells.Get(t.Context(), ShellID("press-1"))
 			return err == nil
 		}
-		s.add(link.Manifest{BridgeID: "press-1"})
+		m := link.Manifest{BridgeID: "press-1", DriverID: "press", DriverType: "Modbus"}
+		s.add(m)
 		time.Sleep(time.Minute)
 		require.False(t, made())
 		require.True(t, s.isShell(ShellID("press-1")))
@@ -86,12 +87,12 @@ func TestShellsAreMadeByOneEngine(t *testing.T) {
 		require.False(t, s.isShell(ShellID("press-1")))
 
 		ours.Store(true)
-		s.add(link.Manifest{BridgeID: "press-1"})
+		s.add(m)
 		ours.Store(false) // it moves before its shell is made
 		time.Sleep(time.Minute)
 		require.False(t, made())
 		ours.Store(true)
-		s.add(link.Manifest{BridgeID: "press-1"})
+		s.add(m)
 		time.Sleep(time.Second)
 		require.True(t, made())
 		cancel()
