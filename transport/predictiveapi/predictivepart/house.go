@@ -62,18 +62,17 @@ func (p *Predictive) watch(t *tagspart.Tags) error {
 		return err
 	}
 	if t == nil || p.opts.WithoutTags || p.opts.WithoutMonitor {
-		p.jobs = append(p.jobs, p.opts.Cluster.Once("predictive-monitor", p.RunMonitor))
+		p.jobs = append(p.jobs, p.opts.Cluster.Once("predictive-monitor", p.runMonitor))
 		return nil
 	}
 	if p.opts.Cluster == nil {
-		p.jobs = append(p.jobs, p.RunMonitor)
+		p.jobs = append(p.jobs, p.runMonitor)
 	}
 	return p.showTags(t)
 }
 
-// RunMonitor predicts on a timer and raises alarms about the results until ctx ends. With Options.Cluster, whoever runs the drivers calls it beside
-// the driver predictive, on the engine that runs that; else, and if no tags are shown, it is among the jobs of the part.
-func (p *Predictive) RunMonitor(ctx context.Context) {
+// runMonitor predicts on a timer and raises alarms about the results until ctx ends. Of several engines, that does which runs the driver predictive.
+func (p *Predictive) runMonitor(ctx context.Context) {
 	p.monitoring.Lock() // one has ended before the next begins
 	defer p.monitoring.Unlock()
 	p.latest.Reset()

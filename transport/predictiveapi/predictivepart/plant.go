@@ -31,13 +31,36 @@ func (p *Predictive) showTagsOfAll(t *tagspart.Tags, d tagspart.Driver) error {
 	}
 	if err := t.AddDriver(d); err != nil { // such as a driver of the same id that the settings name
 		p.opts.Logger.Error("failed to show predictions as tags", "error", err)
-		p.jobs = append(p.jobs, p.opts.Cluster.Once("predictive-monitor", p.RunMonitor))
+		p.jobs = append(p.jobs, p.opts.Cluster.Once("predictive-monitor", p.runMonitor))
 		return nil
 	}
+	t.Accompany(p.besideDriver())
 	p.jobs = append(p.jobs, func(ctx context.Context) {
 		p.followTargets(ctx, targets, func(list []tags.Tag) error { return t.SetTags(predictivetags.DriverID, list) })
 	})
 	return nil
+}
+
+// besideDriver runs the monitor on the engine that runs the driver.
+func (p *Predictive) besideDriver() tagspart.Companion {
+	var stop func()
+	return tagspart.Companion{
+		Begin: func(ctx context.Context, driver string, _ func() bool) error {
+			if driver != predictivetags.DriverID {
+				return nil
+			}
+			ctx, cancel := context.WithCancel(ctx)
+			done := make(chan struct{})
+			go func() { defer close(done); p.runMonitor(ctx) }()
+			stop = func() { cancel(); <-done }
+			return nil
+		},
+		End: func(_ context.Context, driver string, _ bool) {
+			if driver == predictivetags.DriverID {
+				stop()
+			}
+		},
+	}
 }
 
 const (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +20,8 @@ import (
 	"github.com/otkit/otkit/predictive/alarmfailures"
 	"github.com/otkit/otkit/predictive/monitor"
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/drivers"
+	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/predictiveapi/predictivepart"
 	"github.com/otkit/otkit/transport/server"
@@ -42,8 +43,6 @@ type sharedRecords struct {
 type member struct {
 	*plantest.Engine
 	house
-	t    *testing.T
-	stop func() // the monitor
 }
 
 // inPlant runs a test with two engines. It is a bubble.
@@ -51,15 +50,16 @@ func inPlant(t *testing.T, o predictivepart.Options, test func(t *testing.T, eng
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		plant, store := plantest.New(t), alarms.NewMemory()
+		config, definitions := tagconfig.NewMemory(), drivers.NewMemory()
 		ruleStore := rules.NewMemory(store)
 		o.Registry = shared{new(predictive.MemoryRegistry), new(predictive.MemoryJobs)}
 		o.Records = sharedRecords{new(predictive.MemoryRecords), new(alarmfailures.MemoryPositions)}
 		o.Inventory = ovenAlone
 		var engines []*member
 		for _, id := range []string{"a", "b"} {
-			e := &member{Engine: plant.Join(id), t: t}
+			e := &member{Engine: plant.Join(id)}
 			var err error
-			e.tags, err = tagspart.New(t.Context(), tagspart.Options{ModelPath: filepath.Join(t.TempDir(), "model.json")})
+			e.tags, err = tagspart.New(t.Context(), tagspart.Options{Config: config, DriverStore: definitions, Cluster: e.Cluster})
 			require.NoError(t, err)
 			e.alarms, err = alarmspart.New(t.Context(), e.tags, alarmspart.Options{Alarms: store, Resolutions: store, Rules: ruleStore, RuleStates: ruleStore, Poll: 100 * time.Millisecond})
 			require.NoError(t, err)
@@ -71,67 +71,82 @@ func inPlant(t *testing.T, o predictivepart.Options, test func(t *testing.T, eng
 				e.Leave() // which ends its jobs
 				require.NoError(t, server.CloseParts(context.Background(), parts...))
 			})
-			e.Start(parts[2])
+			e.Start(parts[0], parts[2])
 			engines = append(engines, e)
 		}
 		test(t, engines)
 	})
 }
 
-// run runs the monitor of an engine, as beside its driver, until stop is called.
-func (e *member) run() {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); e.part.RunMonitor(ctx) }()
-	e.stop = func() { cancel(); <-done }
-	e.t.Cleanup(e.stop)
-}
-
 func TestOneEngineOfAPlantPredictsOnATimer(t *testing.T) {
 	const score = "predictive.oven.temp.anomalyScore"
 	o := predictivepart.Options{Monitor: monitor.Options{Interval: time.Minute, Anomalies: []string{"*"}, Positive: 2, Results: 3}}
 	inPlant(t, o, func(t *testing.T, engines []*member) {
-		a, b := engines[0], engines[1]
 		journal := func() (list []string) {
-			events, err := a.alarms.Service().Events(t.Context(), 0, 1000)
+			events, err := engines[0].alarms.Service().Events(t.Context(), 0, 1000)
 			require.NoError(t, err)
 			for _, e := range events {
 				list = append(list, string(e.Kind)+" "+e.Occurrence.Key)
 			}
 			return list
 		}
-		pass(time.Minute)
-		for _, e := range engines {
-			require.Equal(t, tags.Bad.String(), e.quality(score), "every engine has the tags before there is a result: %s", e.log.String())
-			require.Empty(t, e.quality("predictive.oven.oven.temp.failureProbability"), "no model was trained")
+		good := func() {
+			t.Helper()
+			for i, e := range engines {
+				require.Equal(t, tags.Good.String(), e.quality(score), "engine %d: %s", i, e.log.String())
+			}
 		}
-		a.run()
-		pass(time.Minute)
-		require.Equal(t, tags.Good.String(), a.quality(score))
-		require.Equal(t, tags.Bad.String(), b.quality(score), "it would have the values from the engine that runs the driver")
+		pass(2 * time.Minute)
+		good()
+		require.Empty(t, engines[0].quality("predictive.oven.oven.temp.failureProbability"), "no model was trained")
+		first, second := engines[0], engines[1]
+		if s, _, ok := first.Cluster.Owner("driver", "predictive"); ok && s.Engine == "b" {
+			first, second = second, first
+		}
+		var mu sync.Mutex
+		var worse []tags.Change // on either engine
+		for _, e := range engines {
+			e.tags.Observe(func(changes []tags.Change) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, c := range changes {
+					if c.Tag.Name == score && c.Quality == tags.Bad {
+						worse = append(worse, c)
+					}
+				}
+			})
+		}
 		fault := time.Now()
-		a.history.set(fault)
-		b.history.set(fault)
+		for _, e := range engines {
+			e.history.set(fault)
+		}
 		pass(5 * time.Minute)
 		require.Equal(t, []string{"Raised predictive-anomaly:oven"}, journal())
-		list, err := b.alarms.Service().Active(t.Context())
+		list, err := engines[1].alarms.Service().Active(t.Context())
 		require.NoError(t, err)
 		require.NotContains(t, list[0].Labels, "engine")
-		a.stop()
-		b.run()
-		pass(4 * time.Minute) // later it would be taken for normal, on any engine
+
+		first.Cut(true)
+		pass(10 * time.Second)
+		s, _, ok := second.Cluster.Owner("driver", "predictive")
+		require.True(t, ok)
+		require.NotEqual(t, first.Cluster.Engine(), s.Engine)
+		require.Equal(t, tags.Good.String(), second.quality(score))
+		pass(3 * time.Minute) // later it would be taken for normal, on any engine
 		require.Len(t, journal(), 1, "the alarm stays when the driver moves")
-		require.Equal(t, tags.Good.String(), b.quality(score))
-		b.history.set(time.Time{})
+		for _, e := range engines {
+			e.history.set(time.Time{})
+		}
+		first.Cut(false)
 		pass(10 * time.Minute)
 		require.Equal(t, []string{"Raised predictive-anomaly:oven", "Cleared predictive-anomaly:oven"}, journal())
-		b.stop()
-		a.history.set(time.Time{})
-		a.run() // again
-		pass(3 * time.Minute)
-		require.Equal(t, tags.Good.String(), a.quality(score))
-		a.stop()
-		require.Empty(t, a.log.String()+b.log.String())
+		good()
+		mu.Lock()
+		require.Empty(t, worse, "values stay until there are newer ones")
+		mu.Unlock()
+		second.Leave()
+		pass(2 * time.Minute)
+		require.Equal(t, tags.Good.String(), first.quality(score))
 	})
 }
 

@@ -37,7 +37,7 @@ type Options struct {
 	ModelDir string
 	Keep     int // versions of each model type in ModelDir; see registry.Options
 	// Cluster has the engines that share the stores; nil if this one has them for itself. Registry must then be a predictive.JobStore, too: one engine
-	// trains for all. One predicts on a timer: that which runs the driver predictive, see [Predictive.RunMonitor].
+	// trains for all. One predicts on a timer: that which runs the driver predictive.
 	Cluster *clusterpart.Cluster
 
 	// History and Inventory are those of the tags unless they are set; see NewHistory and NewInventory.
@@ -119,7 +119,7 @@ type Predictive struct {
 	shown   wake.Signal // the models have changed, and so may what is predicted
 
 	latest     monitor.Latest
-	monitoring sync.Mutex                      // held while RunMonitor does
+	monitoring sync.Mutex                      // held while runMonitor does
 	monitor    atomic.Pointer[monitor.Monitor] // that runs; nil for none
 	alarms     *alarmspart.Alarms              // nil for none
 }
