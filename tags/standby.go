@@ -59,7 +59,8 @@ func (r *runner) forbid() (done <-chan struct{}, ran bool) {
 }
 
 // RunDriver connects a driver of an engine with [Options.Shared] and polls it. When ctx ends, it sends the writes that are queued,
-// for 5 s at most, disconnects, and returns nil as soon as nothing is left to do: a driver that ignores its context holds it up. valid
+// for 5 s at most, disconnects, and returns nil as soon as nothing is left to do and the outcomes of all writes are logged, for which it waits as long, so
+// that whoever runs the driver next may take what has none for lost. A driver that ignores its context holds it up. valid
 // reports whether this engine still has the right to use the driver. It is asked before each call of the driver and before each reading is taken over; once
 // it reports false, nothing is sent any more. It must be quick and safe for concurrent use.
 //
@@ -95,6 +96,7 @@ func (e *Engine) RunDriver(ctx context.Context, id string, valid func() bool) er
 	r.run()
 	watching.Wait()
 	r.handBack()
+	r.awaitLogged(valid)
 	r.mu.Lock()
 	r.standby.run = false
 	removed := r.standby.removed
@@ -106,10 +108,25 @@ func (e *Engine) RunDriver(ctx context.Context, id string, valid func() bool) er
 }
 
 const (
-	// leaveTimeout is how long the queued writes of a driver that moves to another engine may take.
+	// leaveTimeout is how long the queued writes of a driver that moves to another engine may take, and their outcomes.
 	leaveTimeout = 5 * time.Second
 	leaseCheck   = 50 * time.Millisecond
+	logCheck     = 5 * time.Millisecond
 )
+
+// awaitLogged waits until the outcomes of all writes are logged, as long as the lease lasts. There are no new ones.
+func (r *runner) awaitLogged(valid func() bool) {
+	for until := time.Now().Add(leaveTimeout); r.hasUnlogged() && valid() && time.Now().Before(until); {
+		time.Sleep(logCheck)
+	}
+}
+
+// hasUnlogged reports whether a write was accepted whose outcome is not logged.
+func (r *runner) hasUnlogged() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.reserved > 0
+}
 
 // watchLease ends a run when ctx ends: after the queued writes, or at once if the driver may not be used any more.
 func (r *runner) watchLease(ctx context.Context, valid func() bool, leave, cancel context.CancelFunc, done <-chan struct{}) {

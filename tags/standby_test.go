@@ -272,6 +272,46 @@ func TestRemovedDriverIsNotRunAgain(t *testing.T) {
 	})
 }
 
+// slowLog takes its time for outcomes.
+type slowLog struct{ *tags.MemoryWriteLog }
+
+func (l slowLog) Put(ctx context.Context, writes []tags.Write) error {
+	if writes[0].State.Final() {
+		time.Sleep(time.Second)
+	}
+	return l.MemoryWriteLog.Put(ctx, writes)
+}
+
+// Whoever runs the driver next takes writes without an outcome for those of an engine that was lost.
+func TestOutcomesAreLoggedBeforeADriverMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := slowLog{tags.NewMemoryWriteLog(10)}
+		e, err := tags.New(tags.Options{Writes: log, Shared: &tags.Shared{Write: func(context.Context, string, []tags.WriteRequest) ([]tags.Write, []error, error) {
+			return nil, nil, errors.New("no engine is there")
+		}}})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, e.Close(context.Background())) }()
+		require.NoError(t, e.AddDriver("plc", newDevice(), tags.DriverOptions{Tags: []tags.Tag{{Name: "plc.a", Address: "a", DataType: tags.Int, Access: tags.ReadWrite}}}))
+		var lost atomic.Bool
+		for _, lose := range []bool{false, true} {
+			stop := runs(t, e, func() bool { return !lost.Load() })
+			time.Sleep(time.Second)
+			w, err := e.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(5)})
+			require.NoError(t, err)
+			time.Sleep(100 * time.Millisecond)
+			lost.Store(lose)
+			stop()
+			logged, err := log.Get(t.Context(), w.ID)
+			require.NoError(t, err)
+			if lose {
+				require.Equal(t, tags.WriteQueued, logged.State, "the lease is gone: nobody waits")
+			} else {
+				require.Equal(t, tags.WriteDone, logged.State)
+			}
+		}
+	})
+}
+
 // Each write that was accepted has an outcome, and what was carried out was carried out once, while a driver moves to and fro
 // between two engines.
 func TestWritesWhileADriverMoves(t *testing.T) {

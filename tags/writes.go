@@ -19,8 +19,10 @@ const (
 	WriteConfirmed WriteState = "Confirmed" // the device took it and gave it back when read
 	// WriteUnconfirmed: the device took the value, but did not give it back, or could not be asked.
 	WriteUnconfirmed WriteState = "Unconfirmed"
-	WriteFailed      WriteState = "Failed"  // the device has not taken it; Error has the reason
-	WriteUnknown     WriteState = "Unknown" // the device may have taken it; it is not repeated
+	WriteFailed      WriteState = "Failed" // the device has not taken it; Error has the reason
+	// WriteUnknown: the device may have taken it; it is not repeated. It is final but for one case: if the engine that had the write was taken
+	// for lost and turns out to live, what it knows of the device takes its place.
+	WriteUnknown WriteState = "Unknown"
 )
 
 // WriteStates returns all states.
@@ -152,6 +154,40 @@ func (l *MemoryWriteLog) Get(ctx context.Context, id string) (Write, error) {
 		return w, nil
 	}
 	return Write{}, ErrWriteNotFound.On("writeId", clip(id))
+}
+
+// MarkUnfinishedOf sets the writes to a driver that were queued before the given time, or at any time if that is zero, and have no outcome to
+// WriteUnknown, and returns their number. Where engines share the driver, the one that takes it over calls it with the zero time before it accepts writes.
+func (l *MemoryWriteLog) MarkUnfinishedOf(ctx context.Context, driver string, before time.Time) (n int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, w := range l.byID {
+		if w.State == WriteQueued && w.Driver == driver && (before.IsZero() || w.QueuedAt.Before(before)) {
+			w.State, w.Error, w.CompletedAt = WriteUnknown, "the engine that had the write was lost before the outcome was known", time.Now().UTC()
+			l.byID[id] = w
+			n++
+		}
+	}
+	return n, nil
+}
+
+// UnfinishedDrivers returns the drivers to which writes were queued before the given time that have no outcome, by id.
+func (l *MemoryWriteLog) UnfinishedDrivers(ctx context.Context, before time.Time) (drivers []string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.byID {
+		if w.State == WriteQueued && w.QueuedAt.Before(before) && !slices.Contains(drivers, w.Driver) {
+			drivers = append(drivers, w.Driver)
+		}
+	}
+	slices.Sort(drivers)
+	return drivers, nil
 }
 
 // List implements WriteLog.

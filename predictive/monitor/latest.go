@@ -48,6 +48,16 @@ func (l *Latest) Remove(gone []Target) {
 	l.removed = l.position
 }
 
+// Reset forgets all results, as for a monitor that begins anew.
+func (l *Latest) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.results)
+	l.newest.Init()
+	l.advance()
+	l.removed = l.position
+}
+
 // advance numbers a change. Position 1 is that of nothing, from which the first change is seen.
 func (l *Latest) advance() { l.position = max(l.position, 1) + 1 }
 

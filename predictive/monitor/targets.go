@@ -9,6 +9,12 @@ import (
 	"strings"
 )
 
+// Targets returns what is predicted for, in order. It may be called from any goroutine, also of a monitor that does not run.
+func (m *Monitor) Targets(ctx context.Context) ([]Target, error) {
+	list, _, err := m.find(ctx)
+	return list, err
+}
+
 // list brings the targets up to date. If they cannot be listed, they stay.
 func (m *Monitor) list(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, m.o.Timeout)

@@ -35,7 +35,10 @@ type Options struct {
 	// Period returns how far apart the results of a target are at present; see monitor.Monitor.Period. A result is not Bad before four of them
 	// have passed. Default: only StaleAfter counts.
 	Period func() time.Duration
-	Now    func() time.Time // default: time.Now
+	// Last returns the last sample of a tag, such as one of the engine that ran the driver before, and reports whether there is one. While there is no
+	// result for a target yet, its tags are read as that. Default: they cannot be read until then.
+	Last func(tag string) (tags.Sample, bool)
+	Now  func() time.Time // default: time.Now
 }
 
 // Driver is a tags.Driver whose points are members of results. As with every driver, Connect, Read, Write and Close are for one
@@ -46,6 +49,7 @@ type Driver struct {
 	connected atomic.Bool
 
 	mu         sync.Mutex
+	since      time.Time // of Connect
 	position   uint64
 	rows       map[place]row
 	subscribed bool
@@ -82,6 +86,9 @@ func (d *Driver) Connect(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	d.mu.Lock()
+	d.since = d.opts.Now()
+	d.mu.Unlock()
 	d.connected.Store(true)
 	return nil
 }
@@ -153,7 +160,29 @@ func (d *Driver) reading(p tags.Point, now time.Time) tags.Reading {
 			return d.readingOf(&r, list[i], p.Type, now)
 		}
 	}
+	if len(list) > 0 && d.opts.Last != nil {
+		return d.lastOf(p, now)
+	}
 	return tags.Reading{Err: tags.ErrNoSuchAddress}
+}
+
+// lastOf returns the reading of a point without a result. The caller holds the lock.
+func (d *Driver) lastOf(p tags.Point, now time.Time) tags.Reading {
+	s, ok := d.opts.Last(DriverID + "." + p.Address)
+	switch {
+	case !ok || s.Value.Type() != p.Type:
+		return tags.Reading{Quality: tags.Bad, Reason: tags.ReasonWaiting}
+	case d.stale(d.since, now):
+		return tags.Reading{Value: s.Value, Quality: tags.Bad, Reason: tags.ReasonStale, Time: s.SourceTime}
+	case s.Quality == tags.Uncertain && s.Reason == tags.ReasonEngine: // it was the engine that was lost
+		s.Quality, s.Reason = tags.Good, 0
+	}
+	return tags.Reading{Value: s.Value, Quality: s.Quality, Reason: s.Reason, Time: s.SourceTime}
+}
+
+// stale reports whether a result that was received at a time is too old.
+func (d *Driver) stale(received, now time.Time) bool {
+	return now.Sub(received) > max(d.opts.StaleAfter, 4*d.opts.Period())
 }
 
 func (d *Driver) readingOf(r *row, m *member, kind tags.DataType, now time.Time) tags.Reading {
@@ -165,10 +194,16 @@ func (d *Driver) readingOf(r *row, m *member, kind tags.DataType, now time.Time)
 	}
 	out := tags.Reading{Value: m.value(r.Result), Quality: tags.Good, Time: r.At}
 	switch {
-	case now.Sub(r.received) > max(d.opts.StaleAfter, 4*d.opts.Period()):
+	case d.stale(r.received, now):
 		out.Quality, out.Reason = tags.Bad, tags.ReasonStale
 	case m.name == failing && r.State == monitor.Unknown:
 		out.Quality, out.Reason = tags.Uncertain, tags.ReasonWaiting
+		if d.opts.Last == nil {
+			break
+		}
+		if s, ok := d.opts.Last(DriverID + "." + placeOf(r.Target).name + "." + m.name); ok && s.Value.Type() == kind {
+			out.Value = s.Value
+		}
 	}
 	return out
 }

@@ -292,3 +292,43 @@ func TestResultsAreGoodUntilTheNextOnesAreDue(t *testing.T) {
 		require.Contains(t, p.all()["pump1.pump1.vibration.failureProbability"], "Bad")
 	})
 }
+
+// An engine that takes the driver over from another one goes on with the values of that until it has results of its own.
+func TestTagsKeepTheirValuesWhenTheDriverMoves(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var latest monitor.Latest
+	last := map[string]tags.Sample{
+		"predictive.pump1.Bearing.rulDays": {Value: tags.IntValue(12), Quality: tags.Uncertain, Reason: tags.ReasonEngine, SourceTime: now.Add(-time.Minute)},
+		"predictive.pump1.Bearing.failing": {Value: tags.BoolValue(true), Quality: tags.Good, SourceTime: now.Add(-time.Minute)},
+	}
+	d, err := predictivetags.New(&latest, predictivetags.Options{Now: func() time.Time { return now }, Last: func(tag string) (tags.Sample, bool) {
+		s, ok := last[tag]
+		return s, ok
+	}})
+	require.NoError(t, err)
+	require.NoError(t, d.Connect(t.Context()))
+	points := []tags.Point{{Address: "pump1.Bearing.rulDays", Type: tags.Int}, {Address: "pump1.Bearing.failing", Type: tags.Bool}, {Address: "pump2.Bearing.rulDays", Type: tags.Int}}
+	read := func() []tags.Reading {
+		t.Helper()
+		out := make([]tags.Reading, len(points))
+		require.NoError(t, d.Read(t.Context(), points, out))
+		return out
+	}
+	require.Equal(t, []tags.Reading{
+		{Value: tags.IntValue(12), Quality: tags.Good, Time: now.Add(-time.Minute)},
+		{Value: tags.BoolValue(true), Quality: tags.Good, Time: now.Add(-time.Minute)},
+		{Quality: tags.Bad, Reason: tags.ReasonWaiting},
+	}, read())
+
+	r := result(bearing, 11)
+	r.At = now
+	latest.Put(r)
+	got := read()
+	require.Equal(t, tags.IntValue(11), got[0].Value)
+	require.Equal(t, tags.Reading{Value: tags.BoolValue(true), Quality: tags.Uncertain, Reason: tags.ReasonWaiting, Time: now}, got[1], "too few results")
+	latest.Remove([]monitor.Target{bearing})
+	now = now.Add(2 * time.Hour)
+	got = read()
+	require.Equal(t, tags.Bad, got[0].Quality)
+	require.Equal(t, tags.ReasonStale, got[0].Reason)
+}

@@ -68,6 +68,9 @@ func Tags(results []monitor.Result) []tags.Tag {
 	return tagsFor(targets)
 }
 
+// TagsOf returns the tags of targets by name, those of the same name once.
+func TagsOf(targets []monitor.Target) []tags.Tag { return tagsFor(slices.Clone(targets)) }
+
 func hasTags(r monitor.Result) bool { return !errors.Is(r.Err, predictive.ErrModelNotAvailable) }
 
 func tagsFor(targets []monitor.Target) (list []tags.Tag) {

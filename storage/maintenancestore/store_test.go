@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/internal/pgtest"
+	"github.com/otkit/otkit/internal/storetest"
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/predictive/alarmfailures"
 	"github.com/otkit/otkit/predictive/predictivetest"
@@ -74,6 +75,39 @@ func TestEnginesHaveTheirOwnPositions(t *testing.T) {
 			require.NoError(t, other.SetPosition(t.Context(), 7))
 			requirePosition(t, 7, other)
 			requirePosition(t, 7, s.PositionsOf("new"))
+		})
+	}
+}
+
+// The one engine that records for all goes on where the most advanced one was.
+func TestPositionsOfEnginesBecomeOne(t *testing.T) {
+	for _, kind := range storetest.Kinds {
+		t.Run(kind, func(t *testing.T) {
+			dir, dsn := t.TempDir(), ""
+			if kind == "postgres" {
+				dsn = pgtest.DSN(t)
+			}
+			open := func(schema storage.Schema) (*storage.DB, *maintenancestore.Store) {
+				var db *storage.DB
+				var err error
+				if kind == "postgres" {
+					db, err = postgres.Open(t.Context(), postgres.Options{DSN: dsn}, schema)
+				} else {
+					db, err = sqlite.Open(t.Context(), sqlite.Options{Dir: dir}, schema)
+				}
+				require.NoError(t, err)
+				s, err := maintenancestore.New(db)
+				require.NoError(t, err)
+				return db, s
+			}
+			db, s := open(storetest.Earlier(t, maintenancestore.Schema(), 3))
+			require.NoError(t, s.SetPosition(t.Context(), 5))
+			require.NoError(t, s.PositionsOf("one").SetPosition(t.Context(), 9))
+			require.NoError(t, s.PositionsOf("other").SetPosition(t.Context(), 7))
+			require.NoError(t, db.Close(context.Background()))
+			db, s = open(maintenancestore.Schema())
+			defer func() { require.NoError(t, db.Close(context.Background())) }()
+			requirePosition(t, 9, s)
 		})
 	}
 }

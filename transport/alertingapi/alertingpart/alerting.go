@@ -85,15 +85,7 @@ func (o *Options) alive() func() []string {
 	if o.Cluster == nil {
 		return nil
 	}
-	return func() (engines []string) {
-		view := o.Cluster.View()
-		for i := range view.Sessions {
-			if engine := view.Sessions[i].Engine; engine != o.Owner || view.Valid {
-				engines = append(engines, engine)
-			}
-		}
-		return engines
-	}
+	return o.Cluster.Alive
 }
 
 // Alerting is the part. Make it with New.

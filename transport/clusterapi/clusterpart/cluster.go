@@ -107,6 +107,20 @@ func (c *Cluster) View() cluster.View {
 	return c.member.View()
 }
 
+// Alive returns the ids of the engines that run. This one is not in it while it could not renew its session in time: the others may take it for gone.
+func (c *Cluster) Alive() (engines []string) {
+	if c == nil {
+		return nil
+	}
+	view := c.member.View()
+	for i := range view.Sessions {
+		if engine := view.Sessions[i].Engine; engine != c.opts.Engine || view.Valid {
+			engines = append(engines, engine)
+		}
+	}
+	return engines
+}
+
 // Others reports whether there are other engines.
 func (c *Cluster) Others() bool { return c != nil && len(c.member.View().Sessions) > 1 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/otkit/otkit/alarms/predictivealarms"
@@ -18,16 +19,25 @@ import (
 
 // joinHouse adds the jobs that predict and train without being asked, and join predictions to tags and alarms. Either may be nil.
 func (p *Predictive) joinHouse(t *tagspart.Tags, a *alarmspart.Alarms) error {
-	switch {
-	case !p.opts.WithoutMonitor:
-		if err := p.watch(t, a); err != nil {
-			return err
-		}
-	case a != nil: // alarms of an earlier run would stay forever
-		if err := p.raise(a, new(monitor.Latest), 0); err != nil {
-			return err
-		}
+	if err := p.watch(t); err != nil {
+		return err
 	}
+	retrain := p.retrainOptions()
+	if _, err := monitor.NewRetrainer(p.service, retrain); err != nil {
+		return err
+	}
+	p.jobs = append(p.jobs, p.opts.Cluster.Once("predictive-retrain", func(ctx context.Context) {
+		if r, err := monitor.NewRetrainer(p.service, retrain); err == nil { // as above
+			r.Run(ctx)
+		}
+	}))
+	if a != nil && !p.opts.WithoutFailures {
+		return p.recordFailures(a)
+	}
+	return nil
+}
+
+func (p *Predictive) retrainOptions() monitor.RetrainOptions {
 	o := p.opts.Retrain
 	if o.Clock == nil {
 		o.Clock = p.opts.Now
@@ -35,19 +45,61 @@ func (p *Predictive) joinHouse(t *tagspart.Tags, a *alarmspart.Alarms) error {
 	if o.Log == nil {
 		o.Log = p.opts.Logger
 	}
-	retrainer, err := monitor.NewRetrainer(p.service, o)
-	if err != nil {
-		return err
-	}
-	p.jobs = append(p.jobs, retrainer.Run)
-	if a != nil && !p.opts.WithoutFailures {
-		return p.recordFailures(a)
-	}
-	return nil
+	return o
 }
 
 // watch adds the jobs that predict on a timer and show the results.
-func (p *Predictive) watch(t *tagspart.Tags, a *alarmspart.Alarms) (err error) {
+func (p *Predictive) watch(t *tagspart.Tags) error {
+	switch {
+	case !p.opts.WithoutMonitor:
+		if _, err := p.newMonitor(); err != nil {
+			return err
+		}
+	case p.alarms == nil:
+		return nil
+	}
+	if _, err := p.newRaiser(); err != nil && p.alarms != nil {
+		return err
+	}
+	if t == nil || p.opts.WithoutTags || p.opts.WithoutMonitor {
+		p.jobs = append(p.jobs, p.opts.Cluster.Once("predictive-monitor", p.runMonitor))
+		return nil
+	}
+	if p.opts.Cluster == nil {
+		p.jobs = append(p.jobs, p.runMonitor)
+	}
+	return p.showTags(t)
+}
+
+// runMonitor predicts on a timer and raises alarms about the results until ctx ends. Of several engines, that does which runs the driver predictive.
+func (p *Predictive) runMonitor(ctx context.Context) {
+	p.monitoring.Lock() // one has ended before the next begins
+	defer p.monitoring.Unlock()
+	p.latest.Reset()
+	var running sync.WaitGroup
+	defer running.Wait()
+	if !p.opts.WithoutMonitor {
+		m, err := p.newMonitor()
+		if err != nil { // New has made one already
+			p.opts.Logger.Error("failed to predict on a timer", "error", err)
+			return
+		}
+		p.monitor.Store(m)
+		defer p.monitor.Store(nil)
+		running.Go(func() { m.Run(ctx) })
+	}
+	if p.alarms == nil {
+		return
+	}
+	raiser, err := p.newRaiser()
+	if err != nil {
+		p.opts.Logger.Error("failed to raise alarms about predictions", "error", err)
+		return
+	}
+	running.Go(func() { raiser.Run(ctx) })
+}
+
+func (p *Predictive) newMonitor() (*monitor.Monitor, error) {
 	o := p.opts.Monitor
 	if o.Clock == nil {
 		o.Clock = p.opts.Now
@@ -56,25 +108,30 @@ func (p *Predictive) watch(t *tagspart.Tags, a *alarmspart.Alarms) (err error) {
 		o.Log = p.opts.Logger
 	}
 	o.Within = cmp.Or(o.Within, p.opts.Service.Horizon)
-	latest := new(monitor.Latest)
-	if p.monitor, err = monitor.New(p.service, latest, o); err != nil {
-		return err
-	}
-	p.jobs = append(p.jobs, p.monitor.Run)
-	age := 4 * o.Interval // 0 is the default, of both
-	if t != nil && !p.opts.WithoutTags {
-		if err := p.showTags(t, latest, age); err != nil {
-			return err
-		}
-	}
-	if a == nil {
-		return nil
-	}
-	return p.raise(a, latest, age)
+	return monitor.New(p.service, &p.latest, o)
 }
 
-// raise adds the job that raises alarms about results.
-func (p *Predictive) raise(a *alarmspart.Alarms, results *monitor.Latest, absentAfter time.Duration) error {
+// age is how old results may be.
+func (p *Predictive) age() time.Duration {
+	if p.opts.WithoutMonitor {
+		return 0
+	}
+	return 4 * p.opts.Monitor.Interval // 0 is the default, of all
+}
+
+// period returns how far apart the results of a target are at present.
+func (p *Predictive) period() time.Duration {
+	if m := p.monitor.Load(); m != nil {
+		return m.Period()
+	}
+	return 0
+}
+
+// newRaiser returns what raises alarms about results or, without a monitor, ends those of an earlier run, which would stay forever.
+func (p *Predictive) newRaiser() (*predictivealarms.Monitor, error) {
+	if p.alarms == nil {
+		return nil, nil
+	}
 	o := p.opts.Alarms
 	if o.Now == nil {
 		o.Now = p.opts.Now
@@ -83,34 +140,41 @@ func (p *Predictive) raise(a *alarmspart.Alarms, results *monitor.Latest, absent
 		o.Logger = p.opts.Logger
 	}
 	o.Disabled = o.Disabled || p.opts.WithoutMonitor
-	o.AbsentAfter = cmp.Or(o.AbsentAfter, absentAfter)
-	if o.Period == nil && p.monitor != nil {
-		o.Period = p.monitor.Period
+	o.AbsentAfter = cmp.Or(o.AbsentAfter, p.age())
+	if o.Period == nil {
+		o.Period = p.period
 	}
-	raiser, err := predictivealarms.New(results, a.Service(), o)
-	if err == nil {
-		p.jobs = append(p.jobs, raiser.Run)
+	if p.opts.Cluster != nil {
+		o.Engine = "" // whichever engine has raised them
 	}
-	return err
+	return predictivealarms.New(&p.latest, p.alarms.Service(), o)
 }
 
 // refreshTags is how often tags are read that have not changed, and so how far their time stamps may be behind.
 const refreshTags = 10 * time.Second
 
-// showTags adds the job that shows results as tags. The driver comes with the first result.
-func (p *Predictive) showTags(t *tagspart.Tags, latest *monitor.Latest, staleAfter time.Duration) error {
-	driver, err := predictivetags.New(latest, predictivetags.Options{Now: p.opts.Now, StaleAfter: staleAfter, Period: p.monitor.Period})
+// showTags adds the job that shows results as tags.
+func (p *Predictive) showTags(t *tagspart.Tags) error {
+	o := predictivetags.Options{Now: p.opts.Now, StaleAfter: p.age(), Period: p.period}
+	if p.opts.Cluster != nil {
+		o.Last = lastOf(t)
+	}
+	driver, err := predictivetags.New(&p.latest, o)
 	if err != nil {
 		return err
 	}
+	d := tagspart.Driver{ID: predictivetags.DriverID, Driver: driver, Options: tags.DriverOptions{Type: "Predictive", RefreshInterval: refreshTags}}
+	if p.opts.Cluster != nil {
+		return p.showTagsOfAll(t, d)
+	}
 	added, failed := false, ""
-	define := func(list []tags.Tag) (err error) {
+	define := func(list []tags.Tag) (err error) { // the driver comes with the first result
 		switch {
 		case added:
 			err = t.SetTags(predictivetags.DriverID, list)
 		case len(list) > 0:
-			err = t.AddDriver(tagspart.Driver{ID: predictivetags.DriverID, Driver: driver,
-				Options: tags.DriverOptions{Type: "Predictive", RefreshInterval: refreshTags, Tags: list}})
+			d.Options.Tags = list
+			err = t.AddDriver(d)
 			added = err == nil
 		}
 		switch {
@@ -144,14 +208,18 @@ func (p *Predictive) recordFailures(a *alarmspart.Alarms) error {
 	}
 	o.StartDelay = cmp.Or(o.StartDelay, defaultStartDelay)
 	positions, _ := p.opts.Records.(alarmfailures.Positions)
-	if all, ok := p.opts.Records.(enginePositions); ok && p.opts.Engine != "" {
+	if all, ok := p.opts.Records.(enginePositions); ok && p.opts.Engine != "" && p.opts.Cluster == nil {
 		positions = all.PositionsOf(p.opts.Engine)
 	}
-	recorder, err := alarmfailures.New(alarmfailures.Deps{Journal: a.Service(), Records: p.opts.Records, Equipment: p.equipmentOf, Positions: positions}, o)
-	if err != nil {
+	deps := alarmfailures.Deps{Journal: a.Service(), Records: p.opts.Records, Equipment: p.equipmentOf, Positions: positions}
+	if _, err := alarmfailures.New(deps, o); err != nil {
 		return err
 	}
-	p.jobs = append(p.jobs, recorder.Run)
+	p.jobs = append(p.jobs, p.opts.Cluster.Once("predictive-failures", func(ctx context.Context) {
+		if r, err := alarmfailures.New(deps, o); err == nil { // as above; it goes on at the position that is stored
+			r.Run(ctx)
+		}
+	}))
 	return nil
 }
 

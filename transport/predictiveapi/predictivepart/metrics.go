@@ -85,26 +85,34 @@ func (m *meters) onAnswer(a predictive.Answer) {
 
 func (p *Predictive) metrics() []prometheus.Collector {
 	var own []prometheus.Collector
-	if p.monitor != nil {
-		own = monitorMetrics(p.monitor)
+	if !p.opts.WithoutMonitor {
+		own = monitorMetrics(p.monitorStats)
 	}
 	return append(own, p.meters.trainings, p.meters.duration, p.meters.answers, p.meters.took, p.models)
 }
 
+// monitorStats returns the figures of the monitor that runs, zero for none.
+func (p *Predictive) monitorStats() monitor.Stats {
+	if m := p.monitor.Load(); m != nil {
+		return m.Stats()
+	}
+	return monitor.Stats{}
+}
+
 // monitorMetrics are figures of the predictions on a timer.
-func monitorMetrics(m *monitor.Monitor) []prometheus.Collector {
+func monitorMetrics(stats func() monitor.Stats) []prometheus.Collector {
 	gauge := func(name, help string, value func(monitor.Stats) float64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "otkit_predictive_monitor_" + name, Help: help}, func() float64 { return value(m.Stats()) })
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "otkit_predictive_monitor_" + name, Help: help}, func() float64 { return value(stats()) })
 	}
 	list := []prometheus.Collector{
 		gauge("targets", "Targets that are predicted for on a timer.", func(s monitor.Stats) float64 { return float64(s.Targets) }),
 		gauge("round_seconds", "Duration of the last round of all targets.", func(s monitor.Stats) float64 { return s.Round.Seconds() }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "otkit_predictive_monitor_skipped_total", Help: "Predictions that were due and not made, to limit the load."},
-			func() float64 { return float64(m.Stats().Skipped) }),
+			func() float64 { return float64(stats().Skipped) }),
 	}
 	for _, kind := range []monitor.Kind{monitor.Failure, monitor.RUL, monitor.Anomaly} {
 		list = append(list, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "otkit_predictive_monitor_targets_omitted", Help: "Targets beyond the limit, by what would be predicted.",
-			ConstLabels: prometheus.Labels{"kind": string(kind)}}, func() float64 { return float64(m.Stats().OmittedOf[kind]) }))
+			ConstLabels: prometheus.Labels{"kind": string(kind)}}, func() float64 { return float64(stats().OmittedOf[kind]) }))
 	}
 	return list
 }

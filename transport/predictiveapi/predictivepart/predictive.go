@@ -2,17 +2,24 @@ package predictivepart
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/otkit/otkit/alarms/predictivealarms"
 	"github.com/otkit/otkit/fault"
+	"github.com/otkit/otkit/internal/wake"
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/predictive/alarmfailures"
 	"github.com/otkit/otkit/predictive/monitor"
 	"github.com/otkit/otkit/predictive/registry"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/predictiveapi"
 	"github.com/otkit/otkit/transport/server"
@@ -24,10 +31,14 @@ const pkg = "predictive"
 // Options configure the predictions of a server. The zero value works and keeps everything in memory.
 type Options struct {
 	Records predictive.RecordStore // default: in memory
-	// Registry keeps the models. Default: the files of ModelDir or, if that is empty, in memory.
+	// Registry keeps the models. Default: the files of ModelDir or, if that is empty, in memory. One that can adopt models, as storage/modelstore does,
+	// takes over those of ModelDir if it has none.
 	Registry predictive.Registry
 	ModelDir string
 	Keep     int // versions of each model type in ModelDir; see registry.Options
+	// Cluster has the engines that share the stores; nil if this one has them for itself. Registry must then be a predictive.JobStore, too: one engine
+	// trains for all. One predicts on a timer: that which runs the driver predictive.
+	Cluster *clusterpart.Cluster
 
 	// History and Inventory are those of the tags unless they are set; see NewHistory and NewInventory.
 	History   predictive.History
@@ -49,7 +60,7 @@ type Options struct {
 	Alarms          predictivealarms.Options
 	Failures        alarmfailures.Options
 	WithoutFailures bool // record no failures from alarms
-	// Engine names this engine, the same after each start, if several with different tags use one RecordStore. Default: no other does.
+	// Engine names this engine, the same after each start, if several with different tags use one RecordStore without Cluster. Default: no other does.
 	Engine string
 
 	// Service are the options of the service. Its Clock and Log default to those below.
@@ -104,27 +115,67 @@ type Predictive struct {
 	meters  *meters
 	models  *modelCollector
 	damage  damage
-	monitor *monitor.Monitor // nil for none
 	jobs    []func(context.Context)
+	shown   wake.Signal // the models have changed, and so may what is predicted
+
+	latest     monitor.Latest
+	monitoring sync.Mutex                      // held while runMonitor does
+	monitor    atomic.Pointer[monitor.Monitor] // that runs; nil for none
+	alarms     *alarmspart.Alarms              // nil for none
 }
 
 // New makes the predictions of a server from the history of its tags. The tags may be nil if the options have a History and an Inventory,
 // and the alarms may be nil.
-func New(_ context.Context, t *tagspart.Tags, a *alarmspart.Alarms, o Options) (*Predictive, error) {
+func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, o Options) (*Predictive, error) {
 	o, err := o.withDefaults(t)
 	if err != nil {
 		return nil, err
 	}
-	p := &Predictive{opts: o, meters: newMeters(), models: newModelCollector(o.Registry, o.Now), damage: damage{registry: o.Registry}}
-	o.Service.OnJob, o.Service.OnAnswer = p.onJob, p.onAnswer
-	if p.service, err = predictive.New(predictive.Deps{History: o.History, Inventory: o.Inventory, Records: o.Records, Registry: o.Registry,
-		Downtime: o.Downtime, Models: o.Models}, o.Service); err != nil {
+	if err := adopt(ctx, o); err != nil {
+		return nil, err
+	}
+	p := &Predictive{opts: o, meters: newMeters(), models: newModelCollector(o.Registry, o.Now), damage: damage{registry: o.Registry}, shown: wake.NewSignal(), alarms: a}
+	deps := predictive.Deps{History: o.History, Inventory: o.Inventory, Records: o.Records, Registry: o.Registry, Downtime: o.Downtime, Models: o.Models}
+	so := o.Service
+	so.OnJob, so.OnOtherJob, so.OnAnswer = p.onJob, p.onOtherJob, p.onAnswer
+	if o.Cluster != nil {
+		jobs, ok := o.Registry.(predictive.JobStore)
+		if !ok {
+			return nil, fault.Option(pkg, "Options.Registry", "must be a predictive.JobStore with Options.Cluster")
+		}
+		deps.Jobs, so.Engine, so.Alive = jobs, o.Cluster.Engine(), o.Cluster.Alive
+	}
+	if p.service, err = predictive.New(deps, so); err != nil {
 		return nil, err
 	}
 	if p.api, err = predictiveapi.New(p.service, o.Records, predictiveapi.Options{Now: o.Now, Known: known}); err != nil {
 		return nil, err
 	}
+	if o.Cluster != nil {
+		p.jobs = append(p.jobs, p.service.Follow)
+	}
 	return p, p.joinHouse(t, a)
+}
+
+// adopter is a registry that takes over the models of another one if it has none.
+type adopter interface {
+	Adopt(ctx context.Context, from predictive.Registry) error
+}
+
+// adopt takes over the models of a directory.
+func adopt(ctx context.Context, o Options) error {
+	into, ok := o.Registry.(adopter)
+	if !ok || o.ModelDir == "" {
+		return nil
+	}
+	if _, err := os.Stat(o.ModelDir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	from, err := registry.Open(registry.Options{Dir: o.ModelDir, Logger: o.Logger})
+	if err != nil {
+		return err
+	}
+	return into.Adopt(ctx, from)
 }
 
 func known(ctx context.Context) bool {
@@ -135,15 +186,30 @@ func known(ctx context.Context) bool {
 // onJob takes a change of a job. The service reports none before New has returned.
 func (p *Predictive) onJob(j predictive.Job) {
 	p.meters.onJob(j)
-	p.api.OnJob(j)
-	if j.State == predictive.JobSucceeded {
-		p.models.changed.Store(true)
-		if p.monitor != nil {
-			p.monitor.Renew()
-		}
-	}
+	p.note(j)
 	if p.opts.Service.OnJob != nil {
 		p.opts.Service.OnJob(j)
+	}
+}
+
+// onOtherJob takes a change of a job of another engine.
+func (p *Predictive) onOtherJob(j predictive.Job) {
+	p.note(j)
+	if p.opts.Service.OnOtherJob != nil {
+		p.opts.Service.OnOtherJob(j)
+	}
+}
+
+// note tells of a change of a job.
+func (p *Predictive) note(j predictive.Job) {
+	p.api.OnJob(j)
+	if j.State != predictive.JobSucceeded {
+		return
+	}
+	p.models.changed.Store(true)
+	p.shown.Set()
+	if m := p.monitor.Load(); m != nil {
+		m.Renew()
 	}
 }
 

@@ -57,6 +57,25 @@ func (t *Tags) upkeep() (jobs []func(context.Context)) {
 	return jobs
 }
 
+// unfinished is a log of writes that engines share.
+type unfinished interface {
+	UnfinishedDrivers(ctx context.Context, before time.Time) ([]string, error)
+	MarkUnfinishedOf(ctx context.Context, driver string, before time.Time) (int64, error)
+}
+
+// settleLost settles the writes to a driver that is taken over from an engine that was lost. One that gives it away has settled its own.
+func (t *Tags) settleLost(ctx context.Context, driver string, _ func() bool) error {
+	store, ok := t.opts.Writes.(unfinished)
+	if !ok {
+		return nil
+	}
+	n, err := store.MarkUnfinishedOf(ctx, driver, time.Time{})
+	if n > 0 {
+		t.opts.Logger.Warn("tag writes of an engine that was lost have no known outcome; not repeated", "driver", driver, "writes", n)
+	}
+	return err
+}
+
 // settle returns what settles the writes that an engine has left; nil if the log cannot do that. In a cluster, who takes over a driver settles
 // its writes at once. Here are those to drivers that nobody has taken over, because they are there no more.
 func (t *Tags) settle() func(ctx context.Context, before time.Time) (int64, error) {
@@ -68,17 +87,14 @@ func (t *Tags) settle() func(ctx context.Context, before time.Time) (int64, erro
 		}
 		return nil
 	}
-	store, ok := t.opts.Writes.(interface {
-		UnfinishedDrivers(ctx context.Context, before time.Time) ([]string, error)
-		MarkUnfinishedOf(ctx context.Context, driver string, before time.Time) (int64, error)
-	})
+	store, ok := t.opts.Writes.(unfinished)
 	if !ok {
 		return nil
 	}
 	return func(ctx context.Context, before time.Time) (total int64, err error) {
 		drivers, err := store.UnfinishedDrivers(ctx, before)
 		for _, id := range drivers {
-			if _, _, owned := t.opts.Cluster.Owner("driver", id); owned {
+			if _, _, owned := t.opts.Cluster.Owner(kindDriver, id); owned {
 				continue
 			}
 			n, failed := store.MarkUnfinishedOf(ctx, id, before)

@@ -2,97 +2,117 @@ package tagspart
 
 import (
 	"context"
-	"path/filepath"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/cluster"
 	"github.com/otkit/otkit/internal/plantest"
 	"github.com/otkit/otkit/tags"
+	"github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/tags/history"
+	"github.com/otkit/otkit/tags/tagconfig"
 )
 
-// shared is a log of writes that several engines use.
-type shared struct {
+// sharedLog is a log of writes that several engines use.
+type sharedLog struct {
 	*tags.MemoryWriteLog
-	mu      sync.Mutex
-	trims   int
-	settled []string
+	trims atomic.Int32
 }
 
-func (s *shared) Trim(context.Context, time.Time) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trims++
+func (s *sharedLog) Trim(context.Context, time.Time) error {
+	s.trims.Add(1)
 	return nil
 }
 
-func (s *shared) MarkUnfinished(context.Context, time.Time) (int64, error) {
+func (s *sharedLog) MarkUnfinished(context.Context, time.Time) (int64, error) {
 	panic("a guess about writes of other engines")
-}
-
-func (s *shared) UnfinishedDrivers(context.Context, time.Time) ([]string, error) {
-	return []string{"press", "removed"}, nil
-}
-
-func (s *shared) MarkUnfinishedOf(_ context.Context, driver string, before time.Time) (int64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.settled = append(s.settled, driver)
-	return 1, nil
 }
 
 // trimmed counts the trims of a history.
 type trimmed struct {
 	history.Store
-	log *shared
-	n   int
+	n atomic.Int32
 }
 
 func (s *trimmed) Trim(context.Context, time.Time, int64) error {
-	s.log.mu.Lock()
-	defer s.log.mu.Unlock()
-	s.n++
+	s.n.Add(1)
 	return nil
 }
 
-func TestEnginesOfAPlantTrimAndSettleOnce(t *testing.T) {
+// still is a driver whose device has nothing to say.
+type still struct{}
+
+func (still) Connect(context.Context) error                            { return nil }
+func (still) Read(context.Context, []tags.Point, []tags.Reading) error { return nil }
+func (still) Write(context.Context, []tags.WriteItem, []error) error   { return nil }
+func (still) Close() error                                             { return nil }
+
+// inPlant starts two engines with the driver press. It is for use within a bubble.
+func inPlant(t *testing.T, log tags.WriteLog, samples history.Store) (engines []*plantest.Engine) {
+	plant := plantest.New(t)
+	config, definitions := tagconfig.NewMemory(), drivers.NewMemory()
+	for _, id := range []string{"a", "b"} {
+		e := plant.Join(id)
+		p, err := New(t.Context(), Options{Config: config, DriverStore: definitions, Writes: log, HistoryStore: samples, Cluster: e.Cluster})
+		require.NoError(t, err)
+		require.NoError(t, p.AddDriver(Driver{ID: "press", Driver: still{}}))
+		t.Cleanup(func() {
+			e.Leave()
+			require.NoError(t, p.drain(context.Background()))
+		})
+		e.Start(p.Part())
+		engines = append(engines, e)
+	}
+	return engines
+}
+
+func TestEnginesOfAPlantTrimOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		plant, log := plantest.New(t), &shared{MemoryWriteLog: tags.NewMemoryWriteLog(1)}
-		samples := &trimmed{Store: history.NewMemory(), log: log}
-		var engines []*plantest.Engine
-		for _, id := range []string{"a", "b"} {
-			e := plant.Join(id)
-			p, err := New(t.Context(), Options{ModelPath: filepath.Join(t.TempDir(), "model.json"), Writes: log, HistoryStore: samples, Cluster: e.Cluster})
+		log, samples := &sharedLog{MemoryWriteLog: tags.NewMemoryWriteLog(1)}, &trimmed{Store: history.NewMemory()}
+		engines := inPlant(t, log, samples)
+		time.Sleep(65 * time.Minute)
+		require.EqualValues(t, 1, log.trims.Load())
+		require.EqualValues(t, 6, samples.n.Load())
+		engines[0].Leave()
+		time.Sleep(65 * time.Minute)
+		require.EqualValues(t, 2, log.trims.Load())
+		require.EqualValues(t, 12, samples.n.Load())
+	})
+}
+
+func TestWritesOfAnEngineThatIsLostAreSettledWithinSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &sharedLog{MemoryWriteLog: tags.NewMemoryWriteLog(100)}
+		put := func(id, driver string, at time.Time) {
+			t.Helper()
+			require.NoError(t, log.Put(t.Context(), []tags.Write{{ID: id, Driver: driver, State: tags.WriteQueued, QueuedAt: at}}))
+		}
+		state := func(id string) tags.WriteState {
+			t.Helper()
+			w, err := log.Get(t.Context(), id)
 			require.NoError(t, err)
-			e.Cluster.Handle("driver", func(ctx context.Context, _ string, _ *cluster.Held) error { <-ctx.Done(); return nil })
-			e.Cluster.Set("driver", []cluster.Work{{Name: "press"}})
-			t.Cleanup(func() { require.NoError(t, p.drain(context.Background())) })
-			part := p.Part()
-			part.Jobs = append(p.upkeep(), p.historyTrim()...) // without those that watch files
-			e.Start(part)
-			engines = append(engines, e)
+			return w.State
 		}
-		time.Sleep(65 * time.Minute)
-		count := func() (int, int, []string) {
-			log.mu.Lock()
-			defer log.mu.Unlock()
-			return log.trims, samples.n, append([]string(nil), log.settled...)
+		put("before", "press", time.Now())
+		put("removed", "removed", time.Now())
+		engines := inPlant(t, log, history.NewMemory())
+		time.Sleep(4 * time.Second)
+		require.Equal(t, tags.WriteUnknown, state("before"))
+		time.Sleep(20 * time.Minute)
+		require.Equal(t, tags.WriteUnknown, state("removed"), "nobody takes the driver over")
+
+		owner := engines[0]
+		if s, _, ok := owner.Cluster.Owner(kindDriver, "press"); ok && s.Engine == "b" {
+			owner = engines[1]
 		}
-		trims, histories, settled := count()
-		require.Equal(t, 1, trims)
-		require.Equal(t, 6, histories)
-		require.Len(t, settled, 6)
-		require.NotContains(t, settled, "press", "its engine knows what becomes of the writes to it")
-		engines[0].Cut(true)
-		time.Sleep(65 * time.Minute)
-		trims, histories, settled = count()
-		require.Equal(t, 2, trims)
-		require.GreaterOrEqual(t, histories, 12)
-		require.GreaterOrEqual(t, len(settled), 12)
+		put("lost", "press", time.Now().Add(time.Minute)) // by a clock that is ahead
+		time.Sleep(time.Hour)
+		require.Equal(t, tags.WriteQueued, state("lost"), "its engine knows what becomes of it")
+		owner.Cut(true)
+		time.Sleep(4 * time.Second)
+		require.Equal(t, tags.WriteUnknown, state("lost"))
 	})
 }

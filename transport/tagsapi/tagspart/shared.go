@@ -40,6 +40,7 @@ func (t *Tags) openMirror() (err error) {
 	if c == nil {
 		return nil
 	}
+	t.Accompany(Companion{Begin: t.settleLost, End: func(context.Context, string, bool) {}})
 	t.mirror, err = mirror.New(t.engine, c.Bus(), mirror.Options{Engine: c.Engine(), Name: c.Name(), Others: c.Others, Logger: t.opts.Logger,
 		Owner: func(driver string) (string, bool) {
 			s, _, ok := c.Owner(kindDriver, driver)
