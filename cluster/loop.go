@@ -140,9 +140,11 @@ func (m *Member) renew(ctx context.Context) error {
 		return err
 	}
 	if asked.Sub(m.renewed) > m.o.TTL/callLimit {
-		clear(m.others) // they may have been without the store as well
+		m.others = map[string]sighting{} // they may have been without the store as well
 	}
+	m.mu.Lock()
 	m.renewed = asked
+	m.mu.Unlock()
 	m.hold(asked.Add(m.o.TTL - m.o.TTL/margin))
 	return nil
 }
@@ -196,8 +198,12 @@ func (m *Member) look(ctx context.Context) (state State, err error) {
 			return state, err
 		}
 	}
+	seen := make(map[string]time.Time, len(m.others))
+	for id, s := range m.others {
+		seen[id] = s.at
+	}
 	m.mu.Lock()
-	m.state = state
+	m.state, m.seen = state, seen
 	m.mu.Unlock()
 	m.mind(state)
 	return state, nil
