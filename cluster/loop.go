@@ -37,7 +37,9 @@ func (m *Member) run(ctx context.Context) {
 			m.pause(ctx)
 		case <-closed:
 			closed = nil
-			m.Drain(true)
+			m.mu.Lock()
+			m.draining, m.leaving = true, true
+			m.mu.Unlock()
 		case <-ctx.Done():
 		}
 	}

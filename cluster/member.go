@@ -97,6 +97,7 @@ type Member struct {
 	news     bool // the others are to be told what this engine cannot do, or asks for
 	wants    map[string]uint64
 	draining bool
+	leaving  bool // Close has been called
 	session  Session
 	state    State                // as last read
 	seen     map[string]time.Time // when a renewal of each session was seen last, by its ID; replaced, and never changed
@@ -278,12 +279,23 @@ func cannot(works []Work) map[string]string {
 	return reasons
 }
 
-// Drain gives the work of this engine to the others, or takes its share again.
+// Drain gives the work of this engine to the others, or takes its share again. After Close it has no effect.
 func (m *Member) Drain(drain bool) {
 	m.mu.Lock()
-	m.draining = drain
+	changed := m.draining != drain && !m.leaving
+	if changed {
+		m.draining = drain
+	}
 	m.mu.Unlock()
+	if !changed {
+		return
+	}
 	m.wake.Set()
+	if drain {
+		m.o.Logger.Info("this engine is drained: it gives its work to the others")
+	} else {
+		m.o.Logger.Info("this engine takes its share of the work again")
+	}
 }
 
 // Want asks the others to leave a piece of work to this engine, or takes that back: for work that cannot go on elsewhere at present, such as

@@ -32,11 +32,14 @@ func (m *Member) View() View {
 // Lease returns the lease of a work if an engine holds it.
 func (v *View) Lease(work string) (l Lease, held bool) {
 	i, found := slices.BinarySearchFunc(v.Leases, work, func(l Lease, work string) int { return strings.Compare(l.Work, work) })
-	if !found || v.Leases[i].Session == "" {
+	if !found || !v.Holds(&v.Leases[i]) {
 		return l, false
 	}
 	return v.Leases[i], true
 }
+
+// Holds reports whether an engine holds a lease, as far as this one knows: its own end when it cannot renew them.
+func (v *View) Holds(l *Lease) bool { return l.Session != "" && (v.Valid || l.Session != v.Self) }
 
 // Session returns a session by its ID.
 func (v *View) Session(id string) (s *Session, found bool) {
