@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/otkit/otkit/aas/repository"
 	"github.com/otkit/otkit/accounts"
@@ -184,15 +183,15 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 
 // join joins the engines that share the plant, if there are any.
 func (e *Engine) join(ctx context.Context) (err error) {
-	alone := e.opts.Shared == nil || e.opts.Shared.Cluster == nil
 	var o clusterpart.Options
+	alone := e.opts.Shared == nil || e.opts.Shared.Cluster == nil
 	if !alone {
 		o = *e.opts.Shared.Cluster
 	}
 	e.opts.Server.Inherit(&o.Now, &o.Logger)
 	o.Engine, o.Version = cmp.Or(o.Engine, e.opts.Discovery.EngineID), cmp.Or(o.Version, e.opts.Server.Version, version.String())
 	if o.Host == "" {
-		if o.Host, err = os.Hostname(); err != nil {
+		if o.Host, err = os.Hostname(); err != nil && !alone {
 			return fmt.Errorf("engine: Options.Shared.Cluster.Host: %w", err)
 		}
 	}
@@ -205,23 +204,7 @@ func (e *Engine) join(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	e.engines, err = clusterpart.NewEngines(e.cluster, clusterpart.EnginesOptions{Engine: o.Engine, Name: o.Name, Host: o.Host, URL: o.URL, Version: o.Version,
-		Ping: e.opts.Ping, Lag: e.lag, Works: e.works, Now: o.Now})
-	return err
-}
-
-// lag returns how long ago something was heard of a driver that another engine runs.
-func (e *Engine) lag(driver string) (time.Duration, bool) { return e.tags.Lag(driver) }
-
-// works returns what an engine does that is alone.
-func (e *Engine) works() (list []string) {
-	for _, d := range e.Tags().Drivers() {
-		list = append(list, "driver/"+d.ID)
-	}
-	for _, d := range e.Devices().List() {
-		list = append(list, "device/"+d.ID)
-	}
-	return list
+	return e.showEngines(o)
 }
 
 // addr returns where the server listens, nil if it does not, for calls that come once it is made.
