@@ -62,14 +62,23 @@ func (d *Duties) Begin(m *Member) {
 
 // assign gives the member all work. d.mu is held.
 func (d *Duties) assign() {
-	if d.member == nil {
-		return
+	if d.member != nil {
+		d.member.SetWork(d.all())
 	}
-	var all []Work
+}
+
+func (d *Duties) all() (all []Work) {
 	for _, kind := range slices.Sorted(maps.Keys(d.kinds)) {
 		all = append(all, d.kinds[kind].works...)
 	}
-	d.member.SetWork(all)
+	return all
+}
+
+// Works returns the work of all kinds.
+func (d *Duties) Works() []Work {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.all()
 }
 
 // Do is for [Options.Do].

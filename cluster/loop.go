@@ -37,7 +37,9 @@ func (m *Member) run(ctx context.Context) {
 			m.pause(ctx)
 		case <-closed:
 			closed = nil
-			m.Drain(true)
+			m.mu.Lock()
+			m.draining, m.leaving = true, true
+			m.mu.Unlock()
 		case <-ctx.Done():
 		}
 	}
@@ -140,9 +142,11 @@ func (m *Member) renew(ctx context.Context) error {
 		return err
 	}
 	if asked.Sub(m.renewed) > m.o.TTL/callLimit {
-		clear(m.others) // they may have been without the store as well
+		m.others = map[string]sighting{} // they may have been without the store as well
 	}
+	m.mu.Lock()
 	m.renewed = asked
+	m.mu.Unlock()
 	m.hold(asked.Add(m.o.TTL - m.o.TTL/margin))
 	return nil
 }
@@ -196,8 +200,12 @@ func (m *Member) look(ctx context.Context) (state State, err error) {
 			return state, err
 		}
 	}
+	seen := make(map[string]time.Time, len(m.others))
+	for id, s := range m.others {
+		seen[id] = s.at
+	}
 	m.mu.Lock()
-	m.state = state
+	m.state, m.seen = state, seen
 	m.mu.Unlock()
 	m.mind(state)
 	return state, nil

@@ -97,10 +97,12 @@ type Member struct {
 	news     bool // the others are to be told what this engine cannot do, or asks for
 	wants    map[string]uint64
 	draining bool
+	leaving  bool // Close has been called
 	session  Session
-	state    State           // as last read
-	failing  error           // why the session could not be renewed at the last try
-	life     context.Context // ends with ErrLost when the leases do; a new one begins with the next renewal
+	state    State                // as last read
+	seen     map[string]time.Time // when a renewal of each session was seen last, by its ID; replaced, and never changed
+	failing  error                // why the session could not be renewed at the last try
+	life     context.Context      // ends with ErrLost when the leases do; a new one begins with the next renewal
 	end      context.CancelCauseFunc
 	expiry   *time.Timer
 
@@ -109,7 +111,7 @@ type Member struct {
 	others   map[string]sighting // by session
 	unable   map[string]refusal  // by work
 	asked    time.Time           // when the last renewal was asked for
-	renewed  time.Time           // when the last one that worked was
+	renewed  time.Time           // when the last one that worked was; written with mu held
 	ids      []string            // of the engines
 	settled  time.Time           // since when those are the same
 	released bool                // no lease is left
@@ -277,12 +279,23 @@ func cannot(works []Work) map[string]string {
 	return reasons
 }
 
-// Drain gives the work of this engine to the others, or takes its share again.
+// Drain gives the work of this engine to the others, or takes its share again. After Close it has no effect.
 func (m *Member) Drain(drain bool) {
 	m.mu.Lock()
-	m.draining = drain
+	changed := m.draining != drain && !m.leaving
+	if changed {
+		m.draining = drain
+	}
 	m.mu.Unlock()
+	if !changed {
+		return
+	}
 	m.wake.Set()
+	if drain {
+		m.o.Logger.Info("this engine is drained: it gives its work to the others")
+	} else {
+		m.o.Logger.Info("this engine takes its share of the work again")
+	}
 }
 
 // Want asks the others to leave a piece of work to this engine, or takes that back: for work that cannot go on elsewhere at present, such as
@@ -309,22 +322,6 @@ func (m *Member) Want(work string, want bool) {
 
 // Wake makes the member look at once at what the others have done.
 func (m *Member) Wake() { m.wake.Set() }
-
-// View is what a member knows of the engines.
-type View struct {
-	State
-	Self  string // ID of the session of this engine; empty while it has none
-	Valid bool   // the leases of this engine stand
-	// Err is why the session was not renewed at the last try; nil if it was.
-	Err error
-}
-
-// View returns what the member last read. The slices are shared: do not change them.
-func (m *Member) View() View {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return View{State: m.state, Self: m.session.ID, Valid: m.valid(), Err: m.failing}
-}
 
 // Close ends the work of this engine, gives its leases away and leaves. Work that has not ended when ctx does keeps its lease until
 // the TTL has passed, and Close returns an error. Calling Close again waits for the first call, as long as ctx lasts.

@@ -24,21 +24,21 @@ const hysteresis = 0.1
 
 // able reports whether the engine of a session can do the work.
 func (w *Work) able(s *Session) bool {
-	if s.Draining {
+	if _, unable := s.Unable[w.Name]; unable || s.Draining {
 		return false
 	}
-	if _, unable := s.Unable[w.Name]; unable {
-		return false
-	}
-	for name, value := range w.Requires {
-		if name == LabelEngine && s.Engine == value {
-			continue
-		}
-		if s.Labels[name] != value {
+	for label := range w.Requires {
+		if !w.suits(s, label) {
 			return false
 		}
 	}
 	return true
+}
+
+// suits reports whether the engine of a session has a label as the work requires it.
+func (w *Work) suits(s *Session, label string) bool {
+	value := w.Requires[label]
+	return s.Labels[label] == value || label == LabelEngine && s.Engine == value
 }
 
 // plan says which session should do each work, by name; work that nobody can do is missing. Every member comes to the same plan from

@@ -102,6 +102,25 @@ func TestWorkGoesWhereItCanBeDone(t *testing.T) {
 	require.Equal(t, map[string]int{"s-b": 5, "s-c": 5}, loads(target))
 }
 
+// What people are told agrees with what is planned.
+func TestAReasonIsGivenIfAndOnlyIfTheEngineCannot(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	pick := func(from ...string) string { return from[r.IntN(len(from))] }
+	for range 2000 {
+		w := Work{Name: "driver/1", Requires: map[string]string{}}
+		s := Session{ID: "s", Engine: pick("a", "b"), Draining: r.IntN(4) == 0, Labels: map[string]string{"hall": pick("north", "south"), "floor": pick("1", "2")}}
+		for _, label := range []string{"hall", "floor", LabelEngine} {
+			if r.IntN(2) == 0 {
+				w.Requires[label] = pick("north", "1", "a")
+			}
+		}
+		if r.IntN(4) == 0 {
+			s.Unable = map[string]string{"driver/1": pick("", "unknown type")}
+		}
+		require.Equal(t, w.able(&s), w.Hindrance(&s) == "", "%+v %+v", w, s)
+	}
+}
+
 func TestHeavyWorkIsSpreadByWeight(t *testing.T) {
 	all := works(10)
 	all[3].Weight = 9

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/internal/dirlock"
+	"github.com/otkit/otkit/internal/version"
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/derived"
@@ -48,6 +50,7 @@ type Engine struct {
 	audit      *auditpart.Audit
 	accounts   *accountspart.Accounts // nil WithoutAccounts
 	cluster    *clusterpart.Cluster   // nil if the engine is alone
+	engines    *clusterpart.Engines
 	tags       *tagspart.Tags
 	derived    *derivedpart.Derived
 	alarms     *alarmspart.Alarms
@@ -175,27 +178,33 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 	if e.hubs, err = hubspart.New(ctx, e.tags, e.alarms, e.alerting, e.aas, e.devices, o.Hubs); err != nil {
 		return list, err
 	}
-	return append(list, e.hubs.Part(), e.own()), nil
+	return append(list, e.hubs.Part(), e.engines.Part(), e.own()), nil
 }
 
 // join joins the engines that share the plant, if there are any.
 func (e *Engine) join(ctx context.Context) (err error) {
-	if e.opts.Shared == nil || e.opts.Shared.Cluster == nil {
-		return nil
+	var o clusterpart.Options
+	alone := e.opts.Shared == nil || e.opts.Shared.Cluster == nil
+	if !alone {
+		o = *e.opts.Shared.Cluster
 	}
-	o := *e.opts.Shared.Cluster
 	e.opts.Server.Inherit(&o.Now, &o.Logger)
-	o.Engine, o.Version = cmp.Or(o.Engine, e.opts.Discovery.EngineID), cmp.Or(o.Version, e.opts.Server.Version)
+	o.Engine, o.Version = cmp.Or(o.Engine, e.opts.Discovery.EngineID), cmp.Or(o.Version, e.opts.Server.Version, version.String())
 	if o.Host == "" {
-		if o.Host, err = os.Hostname(); err != nil {
+		if o.Host, err = os.Hostname(); err != nil && !alone {
 			return fmt.Errorf("engine: Options.Shared.Cluster.Host: %w", err)
 		}
 	}
 	if o.Name == "" { // several engines may run on a host
 		o.Name = o.Host + "-" + o.Engine[:min(4, len(o.Engine))]
 	}
-	e.cluster, err = clusterpart.New(ctx, o)
-	return err
+	o.DrainFile = cmp.Or(o.DrainFile, filepath.Join(e.opts.DataDir, DrainFile))
+	if !alone {
+		if e.cluster, err = clusterpart.New(ctx, o); err != nil {
+			return err
+		}
+	}
+	return e.showEngines(o)
 }
 
 // addr returns where the server listens, nil if it does not, for calls that come once it is made.

@@ -73,6 +73,9 @@ type Options struct {
 // ModelFolder is the folder in the DataDir with the models of predictions.
 const ModelFolder = "models"
 
+// DrainFile is the name of the file in the DataDir that is there while an engine is to give its work to others; see clusterpart.Options.
+const DrainFile = "drain"
+
 // Shared is what engines need in addition if they share stores: each publishes to its subscribers and
 // browsers the alarms of all, and accepts the tokens that any of them has signed. Keys is required.
 type Shared struct {

@@ -1725,6 +1725,22 @@ type BulkAnswer struct {
 	Warnings []TagConfigWarning `json:"warnings,omitempty,omitzero"`
 }
 
+// BusStatus The bus between the engine that answers and the others. Absent if the engine is alone.
+type BusStatus struct {
+	// Error Why it is not up.
+	Error string `json:"error,omitempty,omitzero"`
+
+	// Kind Example: NATS
+	Kind string `json:"kind"`
+
+	// LostMessages Messages that came and could not be handled in time, since the start.
+	LostMessages int64 `json:"lostMessages"`
+
+	// Since Of up.
+	Since time.Time `json:"since,omitempty,omitzero"`
+	Up    bool      `json:"up"`
+}
+
 // Calibration What was predicted in a range of probabilities, and what happened.
 type Calibration struct {
 	Count     int     `json:"count"`
@@ -1865,6 +1881,13 @@ type DamagedModel struct {
 
 // DataType defines model for DataType.
 type DataType string
+
+// DatabaseStatus Of the engine that answers.
+type DatabaseStatus struct {
+	// Error What is wrong.
+	Error string `json:"error,omitempty,omitzero"`
+	Up    bool   `json:"up"`
+}
 
 // DeadLetter defines model for DeadLetter.
 type DeadLetter struct {
@@ -2254,9 +2277,10 @@ type Driver struct {
 	IPAddress string    `json:"ipAddress,omitempty,omitzero"`
 
 	// Origin settings: the settings file, not to be changed by calls. api: a call. part: another part of the engine, such as a bound bridge. Absent in Driver.status.
-	Origin         DriverOrigin `json:"origin"`
-	PollIntervalMs int64        `json:"pollIntervalMs,omitempty,omitzero"`
-	Port           int          `json:"port,omitempty,omitzero"`
+	Origin         DriverOrigin      `json:"origin"`
+	PollIntervalMs int64             `json:"pollIntervalMs,omitempty,omitzero"`
+	Port           int               `json:"port,omitempty,omitzero"`
+	Requires       map[string]string `json:"requires,omitempty,omitzero"`
 
 	// Settings Absent for origin part, and for a type that the engine does not know.
 	Settings  map[string]interface{} `json:"settings,omitempty,omitzero"`
@@ -2289,6 +2313,11 @@ type DriverDefinition struct {
 	// Port 0 for the default of the type.
 	Port int `json:"port,omitempty,omitzero"`
 
+	// Requires Labels that an engine must have to run it, where several share the plant, with names of 1 to 128 bytes. The label engine is the id of an engine.
+	//
+	// Example: {"network":"hall-1"}
+	Requires map[string]string `json:"requires,omitempty,omitzero"`
+
 	// Settings What the type defines; see settingsSchema of DriverType. Secrets are shown as ********.
 	Settings map[string]interface{} `json:"settings,omitempty,omitzero"`
 
@@ -2315,7 +2344,10 @@ type DriverStatus struct {
 	DriverID string      `json:"driverId"`
 
 	// Enabled Absent in Driver.status.
-	Enabled     *bool     `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Engine Name of the engine that runs it, where several share the plant; absent if none is known to.
+	Engine      string    `json:"engine,omitempty,omitzero"`
 	LastError   string    `json:"lastError,omitempty,omitzero"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitempty,omitzero"`
 
@@ -2406,6 +2438,75 @@ type EngineInfo struct {
 
 	// Version Example: 1.4.0
 	Version string `json:"version"`
+}
+
+// EngineList defines model for EngineList.
+type EngineList struct {
+	// Bus The bus between the engine that answers and the others. Absent if the engine is alone.
+	Bus BusStatus `json:"bus,omitempty,omitzero"`
+
+	// Database Of the engine that answers.
+	Database DatabaseStatus `json:"database"`
+	Engines  []EngineStatus `json:"engines"`
+
+	// Unassigned Work that no engine does, by kind and id, at most 200. Work that is just moving is among it for a moment; see since.
+	Unassigned      []UnassignedWork `json:"unassigned"`
+	UnassignedCount int              `json:"unassignedCount"`
+}
+
+// EngineReason defines model for EngineReason.
+type EngineReason struct {
+	EngineID   string `json:"engineId"`
+	EngineName string `json:"engineName"`
+
+	// Reason Example: it does not have the label network=hall-1
+	Reason string `json:"reason"`
+}
+
+// EngineStatus defines model for EngineStatus.
+type EngineStatus struct {
+	// Draining It gives its work to the others.
+	Draining bool   `json:"draining"`
+	Host     string `json:"host,omitempty,omitzero"`
+
+	// ID Stays the same after a restart.
+	ID     string            `json:"id"`
+	Labels map[string]string `json:"labels,omitempty,omitzero"`
+
+	// LagMs How long ago the engine that answers saw it renew its session; it renews it each second.
+	LagMs float64 `json:"lagMs"`
+	Name  string  `json:"name"`
+
+	// Owned How much it does, by kind; kinds of which it does nothing are missing.
+	//
+	// Example: {"driver":12,"job":3}
+	Owned map[string]int `json:"owned"`
+
+	// Self It is the engine that answers.
+	Self      bool      `json:"self"`
+	StartedAt time.Time `json:"startedAt"`
+
+	// Unable What it cannot do at present, by kind and id, at most 200.
+	Unable      []UnableWork `json:"unable"`
+	UnableCount int          `json:"unableCount"`
+
+	// URL Where it is reached; absent if it does not say.
+	URL string `json:"url,omitempty,omitzero"`
+
+	// ValueLagMs How long ago the engine that answers heard of a driver that this one runs, of the one of which it heard least. Absent if there is none.
+	ValueLagMs *float64 `json:"valueLagMs,omitempty"`
+	Version    string   `json:"version"`
+
+	// Works What it does, by kind and id. Only where one engine is read.
+	Works []EngineWork `json:"works,omitempty,omitzero"`
+}
+
+// EngineWork defines model for EngineWork.
+type EngineWork struct {
+	// Epoch Rises with every engine that takes the work over; 0 if the engine is alone.
+	Epoch int64  `json:"epoch"`
+	ID    string `json:"id"`
+	Kind  string `json:"kind"`
 }
 
 // ExpectedRange defines model for ExpectedRange.
@@ -3558,6 +3659,33 @@ type TrainingResult struct {
 	Version string `json:"version"`
 }
 
+// UnableWork defines model for UnableWork.
+type UnableWork struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Reason string `json:"reason"`
+}
+
+// UnassignedWork defines model for UnassignedWork.
+type UnassignedWork struct {
+	// ID Example: press-1
+	ID string `json:"id"`
+
+	// Kind Such as driver, device or job.
+	//
+	// Example: driver
+	Kind string `json:"kind"`
+
+	// Reasons Why engines cannot do it. One that can, and is about to, is missing.
+	Reasons []EngineReason `json:"reasons"`
+
+	// Requires Labels that an engine must have for it.
+	Requires map[string]string `json:"requires,omitempty,omitzero"`
+
+	// Since When the engine that answers first saw it.
+	Since time.Time `json:"since"`
+}
+
 // UnitBreaker defines model for UnitBreaker.
 type UnitBreaker struct {
 	// Failures Requests in a row without an answer.
@@ -3775,6 +3903,9 @@ type DeviceID = string
 
 // DryRun defines model for DryRun.
 type DryRun = bool
+
+// EngineID defines model for EngineID.
+type EngineID = string
 
 // ForceRemoval defines model for ForceRemoval.
 type ForceRemoval = bool
@@ -6093,6 +6224,31 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/engine (the `GetEngine` operationId).
 	GetEngine(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListEngines List the engines that share the plant, and the work that none of them does
+	//
+	// As the engine that answers knows it, at most a few seconds old while it reaches the database.
+	//
+	// Corresponds with GET /api/v1/engines (the `ListEngines` operationId).
+	ListEngines(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetEngineStatus Read how an engine is, and what it does
+	//
+	// Corresponds with GET /api/v1/engines/{id} (the `GetEngineStatus` operationId).
+	GetEngineStatus(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UndrainEngine Have an engine take its share of the work again
+	//
+	// Corresponds with DELETE /api/v1/engines/{id}/drain (the `UndrainEngine` operationId).
+	UndrainEngine(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DrainEngine Have an engine give its work to the others
+	//
+	// It finishes what it has begun, as when it stops, and takes no other work, also after a restart. It still answers. `owned` of the
+	// engine is empty when it is done. The last engine that is not drained is refused with 409 NO_OTHER_ENGINE.
+	//
+	// Corresponds with PUT /api/v1/engines/{id}/drain (the `DrainEngine` operationId).
+	DrainEngine(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetHistoryAggregates Aggregate the history of up to 100 tags by interval
 	//
@@ -9562,6 +9718,71 @@ func (c *Client) TestDriver(ctx context.Context, id string, params *TestDriverPa
 // Corresponds with GET /api/v1/engine (the `GetEngine` operationId).
 func (c *Client) GetEngine(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetEngineRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListEngines List the engines that share the plant, and the work that none of them does
+//
+// As the engine that answers knows it, at most a few seconds old while it reaches the database.
+//
+// Corresponds with GET /api/v1/engines (the `ListEngines` operationId).
+func (c *Client) ListEngines(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEnginesRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetEngineStatus Read how an engine is, and what it does
+//
+// Corresponds with GET /api/v1/engines/{id} (the `GetEngineStatus` operationId).
+func (c *Client) GetEngineStatus(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetEngineStatusRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UndrainEngine Have an engine take its share of the work again
+//
+// Corresponds with DELETE /api/v1/engines/{id}/drain (the `UndrainEngine` operationId).
+func (c *Client) UndrainEngine(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUndrainEngineRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DrainEngine Have an engine give its work to the others
+//
+// It finishes what it has begun, as when it stops, and takes no other work, also after a restart. It still answers. `owned` of the
+// engine is empty when it is done. The last engine that is not drained is refused with 409 NO_OTHER_ENGINE.
+//
+// Corresponds with PUT /api/v1/engines/{id}/drain (the `DrainEngine` operationId).
+func (c *Client) DrainEngine(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDrainEngineRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -17392,6 +17613,135 @@ func NewGetEngineRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewListEnginesRequest constructs an http.Request for the ListEngines method
+func NewListEnginesRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/engines")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetEngineStatusRequest constructs an http.Request for the GetEngineStatus method
+func NewGetEngineStatusRequest(server string, id EngineID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/engines/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewUndrainEngineRequest constructs an http.Request for the UndrainEngine method
+func NewUndrainEngineRequest(server string, id EngineID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/engines/%s/drain", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDrainEngineRequest constructs an http.Request for the DrainEngine method
+func NewDrainEngineRequest(server string, id EngineID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/engines/%s/drain", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetHistoryAggregatesRequest constructs an http.Request for the GetHistoryAggregates method
 func NewGetHistoryAggregatesRequest(server string, params *GetHistoryAggregatesParams) (*http.Request, error) {
 	var err error
@@ -21216,6 +21566,39 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/engine (the `GetEngine` operationId).
 	GetEngineWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetEngineResponse, error)
+
+	// ListEnginesWithResponse List the engines that share the plant, and the work that none of them does
+	//
+	// As the engine that answers knows it, at most a few seconds old while it reaches the database.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/engines (the `ListEngines` operationId).
+	ListEnginesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListEnginesResponse, error)
+
+	// GetEngineStatusWithResponse Read how an engine is, and what it does
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/engines/{id} (the `GetEngineStatus` operationId).
+	GetEngineStatusWithResponse(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*GetEngineStatusResponse, error)
+
+	// UndrainEngineWithResponse Have an engine take its share of the work again
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/engines/{id}/drain (the `UndrainEngine` operationId).
+	UndrainEngineWithResponse(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*UndrainEngineResponse, error)
+
+	// DrainEngineWithResponse Have an engine give its work to the others
+	//
+	// It finishes what it has begun, as when it stops, and takes no other work, also after a restart. It still answers. `owned` of the
+	// engine is empty when it is done. The last engine that is not drained is refused with 409 NO_OTHER_ENGINE.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/engines/{id}/drain (the `DrainEngine` operationId).
+	DrainEngineWithResponse(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*DrainEngineResponse, error)
 
 	// GetHistoryAggregatesWithResponse Aggregate the history of up to 100 tags by interval
 	//
@@ -34783,6 +35166,324 @@ func (r GetEngineResponse) ContentType() string {
 	return ""
 }
 
+type ListEnginesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EngineList
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEnginesResponse) GetJSON200() *EngineList {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ListEnginesResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ListEnginesResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ListEnginesResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ListEnginesResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ListEnginesResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEnginesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEnginesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEnginesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEnginesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetEngineStatusResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EngineStatus
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetEngineStatusResponse) GetJSON200() *EngineStatus {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetEngineStatusResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetEngineStatusResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetEngineStatusResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetEngineStatusResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetEngineStatusResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetEngineStatusResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetEngineStatusResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetEngineStatusResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetEngineStatusResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetEngineStatusResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UndrainEngineResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r UndrainEngineResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r UndrainEngineResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r UndrainEngineResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r UndrainEngineResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r UndrainEngineResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r UndrainEngineResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r UndrainEngineResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UndrainEngineResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UndrainEngineResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UndrainEngineResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DrainEngineResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationProblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationProblemJSON401 *Problem
+	// ApplicationProblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationProblemJSON403 *Problem
+	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
+	// ApplicationProblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationProblemJSON429 *Problem
+	// ApplicationProblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationProblemJSON500 *Problem
+	// ApplicationProblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationProblemJSON503 *Problem
+}
+
+// GetApplicationProblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r DrainEngineResponse) GetApplicationProblemJSON401() *Problem {
+	return r.ApplicationProblemJSON401
+}
+
+// GetApplicationProblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r DrainEngineResponse) GetApplicationProblemJSON403() *Problem {
+	return r.ApplicationProblemJSON403
+}
+
+// GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r DrainEngineResponse) GetApplicationProblemJSON404() *Problem {
+	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r DrainEngineResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
+}
+
+// GetApplicationProblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r DrainEngineResponse) GetApplicationProblemJSON429() *Problem {
+	return r.ApplicationProblemJSON429
+}
+
+// GetApplicationProblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r DrainEngineResponse) GetApplicationProblemJSON500() *Problem {
+	return r.ApplicationProblemJSON500
+}
+
+// GetApplicationProblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r DrainEngineResponse) GetApplicationProblemJSON503() *Problem {
+	return r.ApplicationProblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DrainEngineResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DrainEngineResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DrainEngineResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DrainEngineResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetHistoryAggregatesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -41035,6 +41736,63 @@ func (c *ClientWithResponses) GetEngineWithResponse(ctx context.Context, reqEdit
 		return nil, err
 	}
 	return ParseGetEngineResponse(rsp)
+}
+
+// ListEnginesWithResponse List the engines that share the plant, and the work that none of them does
+//
+// As the engine that answers knows it, at most a few seconds old while it reaches the database.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/engines (the `ListEngines` operationId).
+func (c *ClientWithResponses) ListEnginesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListEnginesResponse, error) {
+	rsp, err := c.ListEngines(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEnginesResponse(rsp)
+}
+
+// GetEngineStatusWithResponse Read how an engine is, and what it does
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/engines/{id} (the `GetEngineStatus` operationId).
+func (c *ClientWithResponses) GetEngineStatusWithResponse(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*GetEngineStatusResponse, error) {
+	rsp, err := c.GetEngineStatus(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetEngineStatusResponse(rsp)
+}
+
+// UndrainEngineWithResponse Have an engine take its share of the work again
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/engines/{id}/drain (the `UndrainEngine` operationId).
+func (c *ClientWithResponses) UndrainEngineWithResponse(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*UndrainEngineResponse, error) {
+	rsp, err := c.UndrainEngine(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUndrainEngineResponse(rsp)
+}
+
+// DrainEngineWithResponse Have an engine give its work to the others
+//
+// It finishes what it has begun, as when it stops, and takes no other work, also after a restart. It still answers. `owned` of the
+// engine is empty when it is done. The last engine that is not drained is refused with 409 NO_OTHER_ENGINE.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/engines/{id}/drain (the `DrainEngine` operationId).
+func (c *ClientWithResponses) DrainEngineWithResponse(ctx context.Context, id EngineID, reqEditors ...RequestEditorFn) (*DrainEngineResponse, error) {
+	rsp, err := c.DrainEngine(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDrainEngineResponse(rsp)
 }
 
 // GetHistoryAggregatesWithResponse Aggregate the history of up to 100 tags by interval
@@ -53009,6 +53767,270 @@ func ParseGetEngineResponse(rsp *http.Response) (*GetEngineResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListEnginesResponse parses an HTTP response from a ListEnginesWithResponse call
+func ParseListEnginesResponse(rsp *http.Response) (*ListEnginesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEnginesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EngineList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetEngineStatusResponse parses an HTTP response from a GetEngineStatusWithResponse call
+func ParseGetEngineStatusResponse(rsp *http.Response) (*GetEngineStatusResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetEngineStatusResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EngineStatus
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUndrainEngineResponse parses an HTTP response from a UndrainEngineWithResponse call
+func ParseUndrainEngineResponse(rsp *http.Response) (*UndrainEngineResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UndrainEngineResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDrainEngineResponse parses an HTTP response from a DrainEngineWithResponse call
+func ParseDrainEngineResponse(rsp *http.Response) (*DrainEngineResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DrainEngineResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
 		var dest Problem

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +27,10 @@ type Options struct {
 
 	TTL, Settle time.Duration // see cluster.Options
 
+	// DrainFile is the path of a file that is there while the engine is to give its work to the others, so that this survives a restart and can be
+	// set from outside: the file is looked for twice a second. Empty: draining ends with the run.
+	DrainFile string
+
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
 }
@@ -38,8 +41,13 @@ type Cluster struct {
 	member *cluster.Member
 	duties cluster.Duties
 
+	moves moves
+
+	draining sync.Mutex // held while the file and the member are made to agree
+
 	mu   sync.Mutex
 	jobs map[string]func(context.Context)
+	idle map[string]time.Time // when work that no engine does was first seen, by name
 }
 
 // New joins the engines that share the store. What this engine does begins with the start of the server. If an engine of the same id is running, New returns
@@ -56,15 +64,37 @@ func New(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Cluster{opts: o, jobs: map[string]func(context.Context){}}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.TTL = cmp.Or(o.TTL, 3*time.Second)
+	c := &Cluster{opts: o, moves: newMoves(), jobs: map[string]func(context.Context){}}
 	c.duties.Handle(kindJob, c.doJob)
 	var err error
-	c.member, err = cluster.Join(ctx, cluster.Options{Store: o.Store, Engine: o.Engine, Do: c.duties.Do, Name: o.Name, Host: o.Host, URL: o.URL, Version: o.Version,
+	c.member, err = cluster.Join(ctx, cluster.Options{Store: o.Store, Engine: o.Engine, Do: c.do, Name: o.Name, Host: o.Host, URL: o.URL, Version: o.Version,
 		Labels: o.Labels, TTL: o.TTL, Settle: o.Settle, Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
+	c.followFile()
+	if _, err := o.Bus.Serve(subjectDrain(o.Engine), c.serveDrain); err != nil {
+		return nil, errors.Join(err, c.member.Close(context.WithoutCancel(ctx)))
+	}
 	return c, nil
+}
+
+// do does a piece of work, and counts that.
+func (c *Cluster) do(ctx context.Context, lease *cluster.Held) error {
+	kind, _ := split(lease.Work)
+	c.moves.begun(kind)
+	defer func() { c.moves.ended(kind, ctx) }()
+	return c.duties.Do(ctx, lease)
+}
+
+// split returns the kind and the id of a work.
+func split(work string) (kind, id string) {
+	kind, id, _ = strings.Cut(work, "/")
+	return kind, id
 }
 
 // Engine returns the id of this engine; empty if it is alone.
@@ -145,16 +175,15 @@ func (c *Cluster) Owner(kind, id string) (s cluster.Session, epoch uint64, ok bo
 		return s, 0, false
 	}
 	view := c.member.View()
-	work := kind + "/" + id
-	i, found := slices.BinarySearchFunc(view.Leases, work, func(l cluster.Lease, work string) int { return strings.Compare(l.Work, work) })
-	if !found || view.Leases[i].Session == "" {
+	lease, held := view.Lease(kind + "/" + id)
+	if !held {
 		return s, 0, false
 	}
-	k := slices.IndexFunc(view.Sessions, func(s cluster.Session) bool { return s.ID == view.Leases[i].Session })
-	if k < 0 || view.Sessions[k].ID == view.Self && !view.Valid {
+	owner, found := view.Session(lease.Session)
+	if !found {
 		return s, 0, false
 	}
-	return view.Sessions[k], view.Leases[i].Epoch, true
+	return *owner, lease.Epoch, true
 }
 
 // Held returns the lease of a work that this engine does now, nil if it does not.
@@ -208,7 +237,24 @@ var errNoJob = fault.New(fault.NotFound, "JOB_UNKNOWN", "this engine does not kn
 
 // Part returns what the cluster contributes to a server.
 func (c *Cluster) Part() server.Part {
-	return server.Part{Name: "cluster", Start: c.start, Drain: c.drain, Close: c.close}
+	return server.Part{Name: "cluster", Start: c.start, Jobs: []func(context.Context){c.watch}, Drain: c.drain, Close: c.close}
+}
+
+// watchInterval is how often a cluster looks at its file, and for work that no engine does.
+const watchInterval = 500 * time.Millisecond
+
+func (c *Cluster) watch(ctx context.Context) {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			c.followFile()
+			c.noteUnassigned()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (c *Cluster) start() { c.duties.Begin(c.member) }

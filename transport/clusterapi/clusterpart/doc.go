@@ -1,3 +1,3 @@
-// Package clusterpart is the part of a server for engines that share a plant: it joins them, and tells the other parts what of their work
-// this engine does.
+// Package clusterpart has the parts of a server for engines that share a plant: [Cluster] joins them, and tells the other parts what of their work
+// this engine does; [Engines] shows them to people.
 package clusterpart

@@ -37,15 +37,16 @@ func typeOf(t driverconfig.Type) driverType {
 
 // definition is the schema DriverDefinition.
 type definition struct {
-	ID             string          `json:"id"`
-	Type           string          `json:"type"`
-	Enabled        *bool           `json:"enabled,omitempty"` // default true
-	IPAddress      string          `json:"ipAddress,omitempty"`
-	Port           int             `json:"port,omitempty"`
-	PollIntervalMs int64           `json:"pollIntervalMs,omitempty"`
-	TimeoutMs      int64           `json:"timeoutMs,omitempty"`
-	BackoffMaxMs   int64           `json:"backoffMaxMs,omitempty"`
-	Settings       json.RawMessage `json:"settings,omitempty"`
+	ID             string            `json:"id"`
+	Type           string            `json:"type"`
+	Enabled        *bool             `json:"enabled,omitempty"` // default true
+	IPAddress      string            `json:"ipAddress,omitempty"`
+	Port           int               `json:"port,omitempty"`
+	PollIntervalMs int64             `json:"pollIntervalMs,omitempty"`
+	TimeoutMs      int64             `json:"timeoutMs,omitempty"`
+	BackoffMaxMs   int64             `json:"backoffMaxMs,omitempty"`
+	Settings       json.RawMessage   `json:"settings,omitempty"`
+	Requires       map[string]string `json:"requires,omitempty"`
 }
 
 // maxMilliseconds is far beyond what is allowed, and what fits in a time.Duration.
@@ -61,7 +62,8 @@ func (b *definition) definition() (drivers.Definition, error) {
 		return time.Duration(n) * time.Millisecond
 	}
 	d := drivers.Definition{ID: b.ID, Type: b.Type, Enabled: b.Enabled == nil || *b.Enabled, IPAddress: b.IPAddress, Port: b.Port,
-		PollInterval: ms("pollIntervalMs", b.PollIntervalMs), Timeout: ms("timeoutMs", b.TimeoutMs), MaxBackoff: ms("backoffMaxMs", b.BackoffMaxMs)}
+		PollInterval: ms("pollIntervalMs", b.PollIntervalMs), Timeout: ms("timeoutMs", b.TimeoutMs), MaxBackoff: ms("backoffMaxMs", b.BackoffMaxMs),
+		Requires: b.Requires}
 	if string(b.Settings) != "null" {
 		d.Settings = b.Settings
 	}
@@ -74,7 +76,7 @@ func (b *definition) definition() (drivers.Definition, error) {
 func shown(d *drivers.Definition) definition {
 	enabled := d.Enabled
 	b := definition{ID: d.ID, Type: d.Type, Enabled: &enabled, IPAddress: d.IPAddress, Port: d.Port, PollIntervalMs: d.PollInterval.Milliseconds(),
-		TimeoutMs: d.Timeout.Milliseconds(), BackoffMaxMs: d.MaxBackoff.Milliseconds(), Settings: d.Settings}
+		TimeoutMs: d.Timeout.Milliseconds(), BackoffMaxMs: d.MaxBackoff.Milliseconds(), Settings: d.Settings, Requires: d.Requires}
 	if !json.Valid(b.Settings) {
 		b.Settings = nil
 	}
@@ -116,6 +118,7 @@ type status struct {
 	DriverID         string     `json:"driverId"`
 	Type             string     `json:"type"`
 	State            string     `json:"state"`
+	Engine           string     `json:"engine,omitempty"`
 	LastError        string     `json:"lastError,omitempty"`
 	LastErrorAt      time.Time  `json:"lastErrorAt,omitzero"`
 	ConnectedSince   time.Time  `json:"connectedSince,omitzero"`
@@ -152,7 +155,7 @@ type breakers struct {
 
 func statusOf(d *tags.DriverStatus) status {
 	s := status{
-		DriverID: d.ID, Type: d.Type, State: string(d.State), LastError: d.LastError, LastErrorAt: d.LastErrorAt.UTC(), ConnectedSince: d.ConnectedSince.UTC(),
+		DriverID: d.ID, Type: d.Type, State: string(d.State), Engine: d.Engine, LastError: d.LastError, LastErrorAt: d.LastErrorAt.UTC(), ConnectedSince: d.ConnectedSince.UTC(),
 		TagCount: d.Tags, Reads: d.Reads, ReadErrors: d.ReadErrors, Samples: d.Samples, Changes: d.Changes, Writes: d.Writes, WriteErrors: d.WriteErrors,
 		Connects: d.Connects, QueuedWrites: d.QueuedWrites, SamplesPerSecond: d.SamplesPerSec,
 		RoundTripMs: milliseconds(d.RoundTrip), RoundTripMeanMs: milliseconds(d.RoundTripMean), RoundTripMaxMs: milliseconds(d.RoundTripMax),

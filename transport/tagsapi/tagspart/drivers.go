@@ -169,7 +169,18 @@ func (h driverHost) DefineTags(id string, known []tags.Tag) error {
 
 func (h driverHost) ForgetTags(id string) { h.t.forgetTags(id) }
 
-func (h driverHost) Drivers() []tags.DriverStatus { return h.t.engine.Drivers() }
+func (h driverHost) Drivers() []tags.DriverStatus {
+	list, c := h.t.engine.Drivers(), h.t.opts.Cluster
+	if c == nil {
+		return list
+	}
+	for i := range list {
+		if owner, _, ok := c.Owner(kindDriver, list[i].ID); ok && owner.Engine == c.Engine() {
+			list[i].Engine = c.Name() // what others run, they report with their names
+		}
+	}
+	return list
+}
 
 func (h driverHost) TagsOf(id string, limit int) (list []tags.Tag) {
 	for page := 1; len(list) < limit; page++ {

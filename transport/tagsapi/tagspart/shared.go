@@ -49,6 +49,14 @@ func (t *Tags) openMirror() (err error) {
 	return err
 }
 
+// Lag returns how long ago something was heard of a driver that another engine runs; ok is false if nothing was, or if there are no others.
+func (t *Tags) Lag(driver string) (lag time.Duration, ok bool) {
+	if t.mirror == nil {
+		return 0, false
+	}
+	return t.mirror.Lag(driver)
+}
+
 func (t *Tags) passOn(ctx context.Context, driver string, requests []tags.WriteRequest) ([]tags.Write, []error, error) {
 	return t.mirror.Write(ctx, driver, requests)
 }
