@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { alarms, changed, compare, failed, flood, isSuppressed, loaded, needsAck, severities, stateOf, summary } from "./alarmstore";
 import { get, post, problemText, type Alarm } from "./api";
 import { AlarmDetail, alarmFigure, alarmLimit } from "./alarmdetail";
@@ -68,10 +68,13 @@ interface RowProps {
   tab: string;
   split: boolean;
   selected?: boolean;
-  onSelect?: (range: boolean) => void;
-  onAck?: () => void;
+  onSelect?: (id: string, range: boolean) => void;
+  onAck?: (id: string) => void;
 }
 
+const acknowledgeOne = (id: string) => void acknowledge([id], "");
+
+/** It is not rendered again as long as what it is given stays the same, functions too. */
 function AlarmRow({ a, attributes, chosen, tab, split, selected, onSelect, onAck }: RowProps) {
   const state = stateOf(a);
   const open = !a.acknowledgedAt && !isSuppressed(state);
@@ -85,12 +88,12 @@ function AlarmRow({ a, attributes, chosen, tab, split, selected, onSelect, onAck
   const mark = <Mark severity={a.severity} dim={!open} blink={open && a.severity === "Critical" && a.isActive} />;
   const select = onSelect && (
     <span role="gridcell" class="pick" onClick={stop}>
-      {open && <input type="checkbox" tabIndex={-1} checked={!!selected} aria-label={t("select.one", { source: a.source, message: a.message })} onClick={(e) => onSelect(e.shiftKey)} />}
+      {open && <input type="checkbox" tabIndex={-1} checked={!!selected} aria-label={t("select.one", { source: a.source, message: a.message })} onClick={(e) => onSelect(a.id, e.shiftKey)} />}
     </span>
   );
   const ack = (
     <span role="gridcell" class="ackcell" onClick={stop}>
-      {onAck ? (open ? <button type="button" tabIndex={-1} class="ack" onClick={onAck}>{t("ack.short")}<span class="sr"> {a.source}: {a.message}</span></button> : <span class="quiet">{a.acknowledgedBy}</span>) : <span class="quiet">{a.acknowledgedBy ?? ""}</span>}
+      {onAck ? (open ? <button type="button" tabIndex={-1} class="ack" onClick={() => onAck(a.id)}>{t("ack.short")}<span class="sr"> {a.source}: {a.message}</span></button> : <span class="quiet">{a.acknowledgedBy}</span>) : <span class="quiet">{a.acknowledgedBy ?? ""}</span>}
     </span>
   );
   if (phone.value) {
@@ -174,16 +177,21 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
   });
 
   const selected = list.filter((a) => selection.has(a.id) && needsAck(a));
-  const pick = (i: number, range: boolean) => {
+  const pick = (id: string, range: boolean) => {
+    const i = list.findIndex((a) => a.id === id);
+    if (i < 0) return;
     const next = new Set(selection);
-    const on = !next.has(list[i].id);
+    const on = !next.has(id);
     const from = range && last.current >= 0 ? Math.min(last.current, i) : i, to = range && last.current >= 0 ? Math.max(last.current, i) : i;
     for (let k = from; k <= to; k++) if (needsAck(list[k])) on ? next.add(list[k].id) : next.delete(list[k].id);
     last.current = i;
     setSelection(next);
   };
+  const picker = useRef(pick);
+  picker.current = pick;
+  const onSelect = useCallback((id: string, range: boolean) => picker.current(id, range), []);
   // Only what can be read is chosen: never what is out of sight.
-  const inSight = () => list.slice(Math.max(0, sight[0]), sight[1]).filter(needsAck);
+  const inSight = () => list.slice(...sight).filter(needsAck);
   const pickSight = () => setSelection(new Set(selected.length ? [] : inSight().map((a) => a.id)));
   const done = () => { setDialog(undefined); setSelection(new Set()); };
   const active = at === undefined ? -1 : list.findIndex((a) => a.id === at);
@@ -204,13 +212,13 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
       {failed.value && <p class="error" role="alert">{t("alarms.failed")}</p>}
       <Grid
         label={t(suppressed ? "alarms.suppressed" : "alarms.active")} columns={columns(!suppressed, !!chosen)} count={list.length} rowHeight={phone.value ? 64 : 30} busy={!loaded.value} selectable={!suppressed}
-        active={active} onActive={(i) => { moved.current = Date.now(); setAt(list[i]?.id); }} onEnter={(i) => go("alarms", suppressed ? "suppressed" : "active", list[i].id)} onSpace={(i) => !suppressed && needsAck(list[i]) && pick(i, false)}
+        active={active} onActive={(i) => { moved.current = Date.now(); setAt(list[i]?.id); }} onEnter={(i) => go("alarms", suppressed ? "suppressed" : "active", list[i].id)} onSpace={(i) => !suppressed && needsAck(list[i]) && pick(list[i].id, false)}
         onPointer={() => (moved.current = Date.now())}
-        onRange={(first, end) => setSight([first, end])}
+        onSight={(first, end) => setSight((s) => (s[0] === first && s[1] === end ? s : [first, end]))}
         row={(i, attributes) => (
           <AlarmRow
             key={list[i].id} a={list[i]} attributes={attributes} chosen={list[i].id === chosen} split={!!chosen} tab={suppressed ? "suppressed" : "active"} selected={selection.has(list[i].id)}
-            onSelect={suppressed ? undefined : (range) => pick(i, range)} onAck={suppressed ? undefined : () => void acknowledge([list[i].id], "")}
+            onSelect={suppressed ? undefined : onSelect} onAck={suppressed ? undefined : acknowledgeOne}
           />
         )}
         empty={loaded.value ? (text || severity ? t("alarms.noneFound") : t(suppressed ? "alarms.noneSuppressed" : "alarms.none")) : t("loading")}
@@ -259,7 +267,7 @@ function Past({ chosen }: { chosen?: string }) {
       found.current = { start: new Date(now - hours * 3_600_000).toISOString(), end: new Date(now + 60_000).toISOString(), pages: new Map(), asked: new Set(), control: new AbortController() };
       setBusy(true);
       void load(1);
-    }, 200);
+    }, text ? 200 : 0);
     return () => { clearTimeout(timer); found.current?.control.abort(); };
   }, [text, severity, hours]);
   const at = (i: number) => found.current?.pages.get(Math.floor(i / size) + 1)?.[i % size];

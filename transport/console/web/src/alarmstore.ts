@@ -9,12 +9,7 @@ export type State = "Unacknowledged" | "Acknowledged" | "ReturnedUnacknowledged"
 
 /** The state of an alarm after ISA-18.2. */
 export function stateOf(a: Alarm): State {
-  if (a.state) {
-    const s = a.state.toLowerCase().replace(/[^a-z]/g, "");
-    if (s.startsWith("shelved")) return "Shelved";
-    if (s.startsWith("suppressed")) return "SuppressedByDesign";
-    if (s.startsWith("outofservice")) return "OutOfService";
-  }
+  if (a.state && isSuppressed(a.state)) return a.state;
   if (a.isActive) return a.acknowledgedAt ? "Acknowledged" : "Unacknowledged";
   return a.acknowledgedAt ? "Normal" : "ReturnedUnacknowledged";
 }
@@ -72,11 +67,13 @@ export function onArrival(f: (a: Alarm) => void): () => void {
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
+let touched = 0;
 function touch(): void {
   timer ??= setTimeout(() => {
     timer = undefined;
+    touched = performance.now();
     changed.value++;
-  }, 250);
+  }, touched + 250 - performance.now());
 }
 
 let position = "";

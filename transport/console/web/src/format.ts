@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import { language } from "./strings";
 import type { Tag, Value } from "./api";
 
@@ -32,12 +33,15 @@ export const minutes = (d: Date | number): string => date("m", { hour: two, minu
 export const day = (d: Date | number): string => date("D", { month: two, day: two }).format(d);
 export const full = (d: Date | number): string => date("f", { year: "numeric", month: two, day: two, hour: two, minute: two, second: two }).format(d);
 
-/** The time of today, and the day too of another one. */
+const today = signal(new Date().toDateString());
+setInterval(() => (today.value = new Date().toDateString()), 5000);
+
+/** The time of today, and the day too of another one. Components that call it follow the day. */
 export function when(text: string | number | null | undefined): string {
   if (!text) return "–";
   const d = new Date(text);
   if (Number.isNaN(d.getTime()) || d.getFullYear() < 1971) return "–";
-  return d.toDateString() === new Date().toDateString() ? clock(d) : `${day(d)} ${clock(d)}`;
+  return d.toDateString() === today.value ? clock(d) : `${day(d)} ${clock(d)}`;
 }
 
 export function numeric(v: Value | null | undefined): number | undefined {

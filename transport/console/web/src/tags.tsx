@@ -106,7 +106,7 @@ export function Tags() {
   const [sorted, setSorted] = useState({ id: "name", down: false });
   const [names, setNames] = useState<Set<string>>();
   const [active, setActive] = useState(-1);
-  const [sight, setSight] = useState<string[]>([]);
+  const [range, setRange] = useState<[number, number]>([0, 0]);
   const chosen = route.value[1];
 
   useEffect(() => {
@@ -140,8 +140,9 @@ export function Tags() {
     return l;
   }, [all, text, driver, quality, names, sorted]);
 
+  const sight = useMemo(() => list.slice(...range).map((r) => r.name), [list, range]);
   useEffect(() => {
-    const timer = setTimeout(() => watchVisible(sight), 120);
+    const timer = setTimeout(() => watchVisible(sight), 60);
     return () => clearTimeout(timer);
   }, [sight.join("\n")]);
   useRepeat(() => { const timer = setTimeout(() => void readSparks(sight), 200); return void timer; }, 30_000, [sight.join("\n")]);
@@ -178,7 +179,7 @@ export function Tags() {
           label={t("tags")} columns={columns} count={list.length} rowHeight={phone.value ? 56 : 28} busy={state.value === "loading"}
           active={active} onActive={setActive} onEnter={open} sorted={sorted}
           onSort={(id) => setSorted((s) => ({ id, down: s.id === id ? !s.down : false }))}
-          onRange={(first, last) => setSight(list.slice(first, last).map((r) => r.name))}
+          onRange={(first, end) => setRange([first, end])}
           row={(i, attributes) => <TagRow key={list[i].name} r={list[i]} attributes={attributes} chosen={list[i].name === chosen} split={!!chosen} />}
           empty={state.value === "loading" ? t("loading") : filtered ? t("tags.noneFound") : t("tags.none")}
         />

@@ -106,7 +106,10 @@ interface GridProps {
   onActive: (i: number) => void;
   onEnter?: (i: number) => void;
   onSpace?: (i: number) => void;
-  onRange?: (first: number, last: number) => void;
+  /** Called with the rows that are there, some of them out of sight, when scrolling has stopped. */
+  onRange?: (first: number, end: number) => void;
+  /** Called with the rows that are wholly in sight, when scrolling has stopped. */
+  onSight?: (first: number, end: number) => void;
   onPointer?: () => void;
   sorted?: { id: string; down: boolean };
   onSort?: (id: string) => void;
@@ -115,9 +118,15 @@ interface GridProps {
   empty: ComponentChildren;
 }
 
-/** A table of any length: only rows in sight are there. */
+const stopped = 60; // ms without scrolling
+
+/** A table of any length: only rows in sight are there. While it is scrolled, nothing but its rows is rendered. */
 export function Grid(p: GridProps) {
   const ref = useRef<HTMLDivElement>(null);
+  const latest = useRef(p);
+  latest.current = p;
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const made = useRef<{ layout: string; rows: Map<number, Record<string, unknown>> }>({ layout: "", rows: new Map() });
   const head = 32;
   const [range, setRange] = useState<[number, number]>([0, 40]);
   const look = () => {
@@ -126,6 +135,12 @@ export function Grid(p: GridProps) {
     const first = Math.max(0, Math.floor(e.scrollTop / p.rowHeight) - 8);
     const last = Math.ceil((e.scrollTop + e.clientHeight) / p.rowHeight) + 8;
     setRange((r) => (r[0] === first && r[1] === last ? r : [first, last]));
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      const { count, rowHeight, onRange, onSight } = latest.current;
+      onRange?.(first, Math.min(last, count));
+      onSight?.(Math.ceil(e.scrollTop / rowHeight), Math.min(count, Math.floor((e.scrollTop + e.clientHeight - (phone.value ? 0 : head)) / rowHeight)));
+    }, stopped);
   };
   useLayoutEffect(() => {
     look();
@@ -133,8 +148,8 @@ export function Grid(p: GridProps) {
     if (ref.current) o.observe(ref.current);
     return () => o.disconnect();
   }, [p.rowHeight, p.count]);
+  useEffect(() => () => clearTimeout(timer.current), []);
   const [first, last] = [range[0], Math.min(range[1], p.count)];
-  useEffect(() => p.onRange?.(first, last), [first, last, p.count]);
 
   const go = (i: number) => {
     const e = ref.current;
@@ -161,16 +176,18 @@ export function Grid(p: GridProps) {
   const minWidth = phone.value ? undefined : `${least}px`;
   const id = (i: number) => `${p.columns[0].id}-row-${i}`;
   const template = { gridTemplateColumns: p.columns.map((c) => c.width).join(" ") };
+  // The attributes of a row stay the same object, so that a row that stays in sight is not rendered again.
+  const layout = `${id(0)} ${p.rowHeight} ${phone.value || template.gridTemplateColumns}`;
+  const before = made.current.layout === layout ? made.current.rows : undefined;
+  const rows = new Map<number, Record<string, unknown>>();
   const shown = [];
   for (let i = first; i < last; i++) {
-    shown.push(p.row(i, {
-      id: id(i),
-      role: "row",
-      "aria-rowindex": i + 2,
-      class: `row${i === p.active ? " active" : ""}`,
-      style: phone.value ? { top: `${i * p.rowHeight}px`, height: `${p.rowHeight}px` } : { ...template, top: `${i * p.rowHeight}px`, height: `${p.rowHeight}px` },
-    }));
+    const place = { top: `${i * p.rowHeight}px`, height: `${p.rowHeight}px` };
+    const attributes = before?.get(i) ?? { id: id(i), role: "row", "aria-rowindex": i + 2, class: "row", style: phone.value ? place : { ...template, ...place } };
+    rows.set(i, attributes);
+    shown.push(p.row(i, i === p.active ? { ...attributes, class: "row active" } : attributes));
   }
+  made.current = { layout, rows };
   return (
     <div
       class="grid" ref={ref} role="grid" tabIndex={0} aria-label={p.label} aria-rowcount={p.count + 1} aria-colcount={p.columns.length} aria-busy={p.busy}
