@@ -20,7 +20,7 @@ test("an admin adds a user, who may do less", async () => {
 
   const other = await open();
   const hers = await other.context.newPage();
-  await signIn(hers, undefined, "minji", secret);
+  await signIn(hers, "minji", secret);
   await hers.getByText("More", { exact: true }).click();
   await hers.getByRole("link", { name: "Drivers", exact: true }).waitFor();
   assert.equal(await hers.getByRole("link", { name: "Users", exact: true }).count(), 0);

@@ -1,7 +1,7 @@
-const { test, assert, base, user, password, open, signIn, view, findings } = require("./browser.cjs");
+const { test, assert, engine, user, password, open, signIn, view, findings } = require("./browser.cjs");
 
 async function post(path, body, token) {
-  const r = await fetch(base + path, { method: "POST", headers: { "Content-Type": "application/json", ...(token && { Authorization: `Bearer ${token}` }) }, body: JSON.stringify(body) });
+  const r = await fetch(engine + path, { method: "POST", headers: { "Content-Type": "application/json", ...(token && { Authorization: `Bearer ${token}` }) }, body: JSON.stringify(body) });
   assert.equal(r.status, 200, path);
   return r.json();
 }

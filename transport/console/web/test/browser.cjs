@@ -4,15 +4,15 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { chromium } = require("playwright-core");
 
-const [executablePath, base, user, password] = process.argv.slice(2);
+const [executablePath, engine, user, password] = process.argv.slice(2);
+// Pages are opened by plain HTTP under a name, as in the network of a plant: that is no secure context, so browsers lack much there.
+const base = engine.replace("//127.0.0.1:", "//plant.test:");
 const patience = 30_000;
 const axe = fs.readFileSync(require.resolve("axe-core"), "utf8");
-const port = new URL(base).port;
 let browser;
 let shots = 0; // pictures of what is checked are kept in the folder SCREENSHOTS, for somebody who looks at them
 
 test.before(async () => {
-  // plant.test is this machine by plain HTTP, as a name in a plant's network is: no secure context.
   browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--host-resolver-rules=MAP plant.test 127.0.0.1"] });
 });
 test.after(() => browser?.close());
@@ -30,8 +30,9 @@ async function open(options = {}) {
   return { context, faults, done: async () => { await context.close(); assert.deepEqual(faults, []); } };
 }
 
-async function signIn(page, url = base, name = user, secret = password) {
-  await page.goto(url + "/");
+async function signIn(page, name = user, secret = password) {
+  await page.goto(base + "/");
+  assert.equal(await page.evaluate(() => isSecureContext), base === engine);
   await page.getByLabel("User name").fill(name);
   await page.getByLabel("Password").fill(secret);
   await page.getByRole("button", { name: "Sign in" }).click();
@@ -57,4 +58,4 @@ async function findings(page, name) {
   assert.deepEqual(found, [], name);
 }
 
-module.exports = { test, assert, base, user, password, port, patience, open, signIn, view, changes, findings };
+module.exports = { test, assert, engine, base, user, password, patience, open, signIn, view, changes, findings };

@@ -1,5 +1,5 @@
 const fs = require("node:fs");
-const { test, assert, base, user, password, open, signIn, view, changes, findings } = require("./browser.cjs");
+const { test, assert, user, password, open, signIn, view, changes, findings } = require("./browser.cjs");
 
 test("a shell is downloaded, changed and uploaded again", async () => {
   const { context, done } = await open();
@@ -23,7 +23,7 @@ test("a shell is downloaded, changed and uploaded again", async () => {
 
   // What is added to a submodel that is open is seen in it.
   const of = JSON.parse(text).submodels.find((m) => m.idShort === "OperationalData");
-  const post = async (path, body, token) => (await fetch(base + path, { method: "POST", headers: { "Content-Type": "application/json", Authorization: token }, body: JSON.stringify(body) })).json();
+  const post = async (path, body, token) => (await fetch(engine + path, { method: "POST", headers: { "Content-Type": "application/json", Authorization: token }, body: JSON.stringify(body) })).json();
   const { accessToken } = await post("/api/v1/auth/login", { username: user, password });
   await post(`/api/v3.1/submodels/${Buffer.from(of.id).toString("base64url")}/submodel-elements`, { modelType: "Property", idShort: "Added", valueType: "xs:string", value: "new here" }, `Bearer ${accessToken}`);
   await detail.getByText("new here").waitFor();
