@@ -56,6 +56,7 @@ func bundle(web, dist, sources string) error {
 		MinifyWhitespace:  true,
 		MinifyIdentifiers: true,
 		LegalComments:     api.LegalCommentsNone,
+		Charset:           api.CharsetUTF8, // Korean texts are half as long as escaped
 		LogLevel:          api.LogLevelWarning,
 	})
 	if len(result.Errors) > 0 {
