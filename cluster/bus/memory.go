@@ -28,11 +28,12 @@ func (m *Memory) Join() Bus {
 
 // joined is an engine of a Memory.
 type joined struct {
-	all    *Memory
-	since  time.Time
-	inbox  Inbox
-	once   sync.Once
-	closed chan struct{}
+	all      *Memory
+	since    time.Time
+	inbox    Inbox
+	requests Requests
+	once     sync.Once
+	closed   chan struct{}
 }
 
 // Publish implements [Bus].
@@ -74,23 +75,16 @@ func (e *joined) Request(ctx context.Context, subject string, data []byte) ([]by
 	if err := e.check(subject, data); err != nil {
 		return nil, err
 	}
-	answers := make(chan []byte, 1)
-	e.all.mu.RLock()
-	served := slices.ContainsFunc(e.all.engines, func(other *joined) bool {
-		return other.inbox.Request(subject, bytes.Clone(data), func(answer []byte) { answers <- bytes.Clone(answer) })
+	return e.requests.Do(ctx, subject, func(id uint64) error {
+		e.all.mu.RLock()
+		defer e.all.mu.RUnlock()
+		if !slices.ContainsFunc(e.all.engines, func(other *joined) bool {
+			return other.inbox.Request(subject, bytes.Clone(data), func(answer []byte) { e.requests.End(id, bytes.Clone(answer), nil) })
+		}) {
+			return ErrNoAnswer.On("subject", subject)
+		}
+		return nil
 	})
-	e.all.mu.RUnlock()
-	if !served {
-		return nil, ErrNoAnswer.On("subject", subject)
-	}
-	select {
-	case answer := <-answers:
-		return answer, nil
-	case <-ctx.Done():
-		return nil, ErrNoAnswer.On("subject", subject).Wrap(context.Cause(ctx))
-	case <-e.closed:
-		return nil, ErrClosed
-	}
 }
 
 // Serve implements [Bus].
@@ -113,6 +107,7 @@ func (e *joined) Status() Status {
 func (e *joined) Close(ctx context.Context) error {
 	e.once.Do(func() {
 		close(e.closed)
+		e.requests.Close()
 		e.all.mu.Lock()
 		e.all.engines = slices.DeleteFunc(e.all.engines, func(other *joined) bool { return other == e })
 		e.all.mu.Unlock()

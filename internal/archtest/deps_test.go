@@ -96,7 +96,7 @@ var (
 	settings = []string{module + "internal/settings", module + "internal/engineconfig", module + "internal/bridgeconfig", module + "internal/serverconfig"}
 
 	// callers are the packages of domains that speak HTTP with others. Conformance suites, whose names end with test, do too.
-	callers = []string{"alerting/channel", "aas/delegate", "aas/mqttevents", "devices/vda5050", "discovery/bridgeclient", "predictive/remote"}
+	callers = []string{"alerting/channel", "aas/delegate", "aas/mqttevents", "cluster/bus/natsbus", "devices/vda5050", "discovery/bridgeclient", "predictive/remote"}
 )
 
 // forbidden says what packages may not depend on, directly or through others.
@@ -120,6 +120,8 @@ var forbidden = []struct {
 	}, slices.Concat(wire, http, drivers, settings)},
 	{"the REST handlers of one domain are small for those who import them alone", isREST, rpc},
 	{"the engine and the bridge do not know which database there is", func(p string) bool { return p == "engine" || p == "bridgehost" }, append(drivers, settings...)},
+	{"the engine and the wire do not know what carries the messages of engines", func(p string) bool { return p == "engine" || below(p, "transport") },
+		[]string{"github.com/nats-io/"}},
 	{"the wire does not know where data is kept; stores come in as options", func(p string) bool { return below(p, "transport") },
 		slices.Concat(sql[1:], settings)},
 }

@@ -17,6 +17,9 @@ var holders = map[string][]string{
 	"github.com/aas-core-works/": {"aas/aasx"},
 	"github.com/libp2p/zeroconf": {"discovery/mdns"},
 	"github.com/miekg/dns":       {"discovery/mdns"},
+	"github.com/nats-io/nats.go": {"cluster/bus/natsbus"},
+	// It makes a program 12 MB larger.
+	"github.com/nats-io/nats-server/": {"cluster/bus/natsbus/embedded"},
 	// Everybody else works with the interfaces that they need of a dispatcher.
 	module + "alerting/dispatch": {"transport/alertingapi/alertingpart", "internal/engineconfig", "examples/custom-channel", "examples/custom-alert-history", "examples/custom-outbox", "examples/embed-alarms"},
 }
