@@ -182,6 +182,9 @@ func (a *archive) addSet(ctx context.Context, tx *Tx) error {
 	for _, s := range tx.set.schemas {
 		a.manifest.Schema[s.key()] = versions[s.key()]
 		for _, t := range s.Tables {
+			if t.Transient {
+				continue
+			}
 			err := a.add(s.member(t), func(w *bufio.Writer, m *member) (err error) {
 				m.Rows, err = writeTable(ctx, tx, t, w)
 				return err

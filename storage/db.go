@@ -124,6 +124,9 @@ func closePools(pools map[SetName]Pools) error {
 		if p.Probe != nil {
 			err = errors.Join(err, p.Probe.Close())
 		}
+		if p.Listen != nil {
+			err = errors.Join(err, p.Listen.Close())
+		}
 	}
 	return err
 }

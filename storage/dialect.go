@@ -45,6 +45,13 @@ type Dialect interface {
 	Features() Features
 }
 
+// Notifier is a [Dialect] of a server that notifies connections.
+type Notifier interface {
+	// Listen takes a connection of pool and calls notified with the payloads of a channel, which is a word of lower-case letters and _, after it has called ready. It returns when
+	// ctx ends or the connection does.
+	Listen(ctx context.Context, pool *sql.DB, channel string, ready func(), notified func(payload string)) error
+}
+
 // Features is how a database is used best.
 type Features struct {
 	Numbered    bool // parameters are $1, $2 instead of ?

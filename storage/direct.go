@@ -50,6 +50,35 @@ func (s *Set) Row(ctx context.Context, op, query string, args []any, read func(S
 	})
 }
 
+// Each is Row for many rows. It may begin again after some of them.
+func (s *Set) Each(ctx context.Context, op, query string, args []any, read func(Scanner) error) error {
+	if s.features.Begin != "" || s.reading != nil {
+		return s.View(ctx, op, func(ctx context.Context, tx *Tx) error { return tx.Each(ctx, query, args, read) })
+	}
+	return Direct{s}.run(ctx, op, func() error {
+		rows, err := s.pools.Read.QueryContext(ctx, s.rebind(query), args...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			if err := read(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
+
+// TryRow is [Direct.WriteRow] for a statement that need not be carried out: it ends with ctx, even if the statement has begun. It also works where there is no
+// Direct, in a transaction.
+func (s *Set) TryRow(ctx context.Context, op, query string, args []any, dest ...any) error {
+	if d, ok := s.Direct(); ok {
+		return d.run(ctx, op, func() error { return s.pools.Write.QueryRowContext(ctx, s.rebind(query), args...).Scan(dest...) })
+	}
+	return s.Update(ctx, op, func(ctx context.Context, tx *Tx) error { return tx.Row(ctx, query, args, dest...) })
+}
+
 // Exec runs a statement that writes, and returns the number of rows that it changed. A context that ends counts until
 // the statement begins, as in [Set.Update].
 func (d Direct) Exec(ctx context.Context, op, query string, args []any) (n int64, err error) {

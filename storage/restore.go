@@ -146,6 +146,12 @@ func clearHalf(ctx context.Context, tx *Tx) error {
 func mustBeEmpty(ctx context.Context, tx *Tx) error {
 	for _, s := range tx.set.schemas {
 		for _, t := range s.Tables {
+			if t.Transient {
+				if _, err := tx.Exec(ctx, "DELETE FROM "+t.Name); err != nil {
+					return err
+				}
+				continue
+			}
 			rows := 0
 			err := tx.Each(ctx, "SELECT 1 FROM "+t.Name+" LIMIT 1", nil, func(Scanner) error { rows++; return nil })
 			if err != nil {

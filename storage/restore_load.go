@@ -40,7 +40,7 @@ func (a *stored) loadSchema(ctx context.Context, tx *Tx, s *schema) error {
 	for _, t := range s.Tables {
 		name := s.member(t)
 		if a.members[name] == nil {
-			continue // the table is younger than the archive
+			continue // the table is younger than the archive, or transient
 		}
 		if err := a.read(name, func(r io.Reader) error { return loadTable(ctx, tx, t, r) }); err != nil {
 			return fmt.Errorf("table %s: %w", t.Name, err)

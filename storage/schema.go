@@ -44,6 +44,9 @@ type Table struct {
 	Key    string // columns that order its rows in a backup
 	Serial string // column that the database counts up; empty for none
 	Seeded bool   // a migration inserts rows, which a restore replaces
+
+	// Transient rows are worth nothing after moments: a backup omits them, and a restore removes those that are there.
+	Transient bool
 }
 
 // schema is a Schema whose migrations were read.

@@ -18,6 +18,8 @@ type Pools struct {
 	// Probe is pinged every two seconds; nil where there is no server. Calls that wait for a server that does not
 	// answer end with ErrAway.
 	Probe *sql.DB
+	// Listen is for connections that wait for notifications; nil where there are none.
+	Listen *sql.DB
 }
 
 // Set is one set of tables in one database: the owner of its transactions. Stores get theirs from [DB.SetOf]. Safe
@@ -69,6 +71,9 @@ func (s *Set) close(ctx context.Context) error {
 	err := s.pools.Read.Close()
 	if s.pools.Write != s.pools.Read {
 		err = errors.Join(err, s.pools.Write.Close())
+	}
+	if s.pools.Listen != nil {
+		err = errors.Join(err, s.pools.Listen.Close())
 	}
 	return err
 }

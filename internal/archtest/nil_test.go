@@ -41,6 +41,7 @@ import (
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/bindingstore"
 	"github.com/otkit/otkit/storage/bufferstore"
+	"github.com/otkit/otkit/storage/busstore"
 	"github.com/otkit/otkit/storage/clusterstore"
 	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
@@ -170,6 +171,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"driversapi.New", "service", func() (any, error) { return driversapi.New(nil, driversapi.Options{}) }},
 		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
 		{"clusterstore.New", "db", func() (any, error) { return clusterstore.New(nil) }},
+		{"busstore.New", "db", func() (any, error) { return busstore.New(ctx, nil, busstore.Options{}) }},
 		{"derived.New", "tags", func() (any, error) { return derived.New(ctx, nil, derived.Options{}) }},
 		{"tagtemplate.New", "derived", func() (any, error) { return tagtemplate.New(ctx, nil, tagtemplate.Options{}) }},
 		{"derivedapi.New", "service", func() (any, error) { return derivedapi.New(nil, nil, derivedapi.Options{}) }},

@@ -23,7 +23,7 @@ type Options struct {
 	storage.Options
 
 	DSN      string        // URL or key=value form, as libpq takes it; default connect_timeout 10 s
-	MaxConns int           // connections, 4..1000, default 16; one more asks whether the server answers
+	MaxConns int           // connections, 4..1000, default 16; one more asks whether the server answers, and one may listen
 	Schema   string        // of the tables; made when it is missing; empty for the first of search_path
 	Wait     time.Duration // how long Open waits for a server that cannot be reached; default: not at all
 }
@@ -68,6 +68,10 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 	probe := stdlib.OpenDB(*config)
 	probe.SetMaxOpenConns(1)
 	one := storage.Pools{Read: pool, Write: pool, Probe: probe}
+	if !d.pooled { // what listens behind a pooler is a connection of the server, which others use too
+		one.Listen = stdlib.OpenDB(*config)
+		one.Listen.SetMaxOpenConns(1)
+	}
 	return storage.New(ctx, d, map[storage.SetName]storage.Pools{storage.State: one, storage.History: one}, opts.Options, schemas...)
 }
 

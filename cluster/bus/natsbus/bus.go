@@ -33,6 +33,7 @@ type Bus struct {
 
 	stop   context.CancelFunc // of the loops
 	loops  sync.WaitGroup
+	sent   chan struct{} // closed when send has ended
 	once   sync.Once
 	closed chan struct{} // closed when Close has been called
 
@@ -70,7 +71,7 @@ func Connect(ctx context.Context, o Options) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bus{o: o, answers: o.Prefix + ".a." + nuid.Next() + ".", queue: wake.NewQueue[message](maxQueued), closed: make(chan struct{}),
+	b := &Bus{o: o, answers: o.Prefix + ".a." + nuid.Next() + ".", queue: wake.NewQueue[message](maxQueued), closed: make(chan struct{}), sent: make(chan struct{}),
 		bindings: map[*binding]struct{}{}, since: o.Now()}
 	b.bindings[&binding{subject: b.answers + "*", handle: b.answered}] = struct{}{}
 	lost, err := b.connect()

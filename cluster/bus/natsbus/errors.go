@@ -11,7 +11,7 @@ import (
 	"github.com/otkit/otkit/fault"
 )
 
-// ErrRefused: a server that answers cannot be used: it refuses the credentials or the certificate, or has other limits than the bus needs.
+// ErrRefused is the error of Connect when a server that answers cannot be used: it refuses the credentials or the certificate, or has other limits than the bus needs.
 var ErrRefused = fault.New(fault.Forbidden, "NATS_REFUSED", "the NATS server cannot be used")
 
 // unreachable reports whether an attempt to connect may succeed later with the same settings.

@@ -50,6 +50,7 @@ func (b *Bus) enqueue(m message) error {
 
 // send sends what is queued, until the queue ends.
 func (b *Bus) send() {
+	defer close(b.sent)
 	for {
 		list, err := b.queue.Next(context.Background(), 0)
 		if err != nil {
@@ -172,6 +173,7 @@ func (b *Bus) Close(ctx context.Context) error {
 	if err == nil && b.queue.Add(message{sent: sent}) { // after the last answers
 		select {
 		case <-sent:
+		case <-b.sent:
 		case <-ctx.Done():
 		}
 	}

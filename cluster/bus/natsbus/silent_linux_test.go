@@ -2,7 +2,6 @@ package natsbus_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -67,7 +66,7 @@ func TestARequestToAServerThatHangs(t *testing.T) {
 	defer cancel()
 	_, err := l.a.Request(ctx, "write", nil)
 	require.ErrorIs(t, err, bus.ErrNoAnswer)
-	require.True(t, errors.Is(err, context.DeadlineExceeded))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 	server.Thaw()
 	l.works()
 }
