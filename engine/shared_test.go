@@ -21,7 +21,9 @@ import (
 	"github.com/otkit/otkit/alerting/silences"
 	"github.com/otkit/otkit/cluster"
 	"github.com/otkit/otkit/cluster/bus"
+	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/derived"
 	"github.com/otkit/otkit/tags/driverconfig"
@@ -113,12 +115,21 @@ type plant struct {
 	outbox   *outbox.Memory
 	silences *silences.Memory
 	told     *history.Memory
+	models   sharedModels
+	bridges  *discovery.Memory
+}
+
+// sharedModels keep models and trainings.
+type sharedModels struct {
+	*predictive.MemoryRegistry
+	*predictive.MemoryJobs
 }
 
 func newPlant(t *testing.T, machines int) *plant {
 	p := &plant{t: t, machines: map[string]*machine{}, sessions: cluster.NewMemory(), net: bus.NewMemory(), alarms: alarms.NewMemory(), drivers: drivers.NewMemory(),
 		config: tagconfig.NewMemory(), derived: derived.NewMemory(), writes: tags.NewMemoryWriteLog(1000), history: tagshistory.NewMemory(), outbox: outbox.NewMemory(),
-		silences: silences.NewMemory(), told: history.NewMemory()}
+		silences: silences.NewMemory(), told: history.NewMemory(),
+		models: sharedModels{new(predictive.MemoryRegistry), new(predictive.MemoryJobs)}, bridges: discovery.NewMemory()}
 	p.rules = rules.NewMemory(p.alarms)
 	for i := range machines {
 		p.machines[fmt.Sprint("m", i)] = &machine{value: 1}
@@ -157,7 +168,7 @@ func (p *plant) start(change func(o *engine.Options)) *engine.Engine {
 	o.Tags.Writes, o.Tags.HistoryStore = p.writes, p.history
 	o.Alarms.Alarms, o.Alarms.Resolutions, o.Alarms.Rules, o.Alarms.RuleStates = p.alarms, p.alarms, p.rules, p.rules
 	o.Alerting.Silences, o.Alerting.History, o.Alerting.Outbox, o.Alerting.DeadLetters = p.silences, p.told, p.outbox, p.outbox
-	o.Derived.Repository = p.derived
+	o.Derived.Repository, o.Predictive.Registry, o.Discovery.Store = p.derived, p.models, p.bridges
 	if change != nil {
 		change(&o)
 	}

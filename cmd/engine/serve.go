@@ -100,7 +100,7 @@ func (e *engine) serveOn(ctx context.Context, db *storage.DB, hangups <-chan os.
 		return err
 	}
 	o := e.parts.Options
-	if err := useStores(&o, e.settings, db); err != nil {
+	if err := useStores(ctx, &o, e.settings, db, e.log); err != nil {
 		return err
 	}
 	if e.withDemo {
@@ -143,18 +143,16 @@ func (e *engine) start(ctx context.Context, srv *otkit.Engine) (closeEvents func
 	return p.Close, nil
 }
 
-// settleWrites records the outcome of the writes that an earlier process left queued. Another engine on the same PostgreSQL may be
-// working on recent ones, which are left as they are.
+// settleWrites records the outcome of the writes that an earlier process left queued. With PostgreSQL, who takes over a driver does it.
 func (e *engine) settleWrites(ctx context.Context, db *storage.DB) error {
-	before := time.Now()
 	if e.settings.Storage.Driver == "postgres" {
-		before = before.Add(-5 * time.Minute)
+		return nil
 	}
 	writes, err := tagstore.New(db)
 	if err != nil {
 		return err
 	}
-	n, err := writes.MarkUnfinished(ctx, before)
+	n, err := writes.MarkUnfinished(ctx, time.Now())
 	if err == nil && n > 0 {
 		e.log.Warn("tag writes of an earlier run have no known outcome; they are not repeated", "writes", n)
 	}

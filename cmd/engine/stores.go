@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"strings"
 
 	otkit "github.com/otkit/otkit/engine"
@@ -13,26 +15,30 @@ import (
 	"github.com/otkit/otkit/storage/alertstore"
 	"github.com/otkit/otkit/storage/auditstore"
 	"github.com/otkit/otkit/storage/bindingstore"
+	"github.com/otkit/otkit/storage/busstore"
+	"github.com/otkit/otkit/storage/clusterstore"
 	"github.com/otkit/otkit/storage/derivedstore"
 	"github.com/otkit/otkit/storage/devicestore"
 	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
+	"github.com/otkit/otkit/storage/modelstore"
 	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 )
 
 // schemas returns the tables of the engine.
 func schemas() []storage.Schema {
 	return []storage.Schema{
 		accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(), devicestore.Schema(),
-		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(), driverstore.Schema(),
+		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(), driverstore.Schema(), modelstore.Schema(), clusterstore.Schema(), busstore.Schema(),
 	}
 }
 
 // useStores keeps everything in a database.
-func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
+func useStores(ctx context.Context, o *otkit.Options, s engineconfig.Engine, db *storage.DB, log *slog.Logger) error {
 	accounts, accountsErr := accountstore.New(db)
 	tags, tagsErr := tagstore.New(db)
 	history, historyErr := historystore.New(db, historystore.Options{})
@@ -59,12 +65,29 @@ func useStores(o *otkit.Options, s engineconfig.Engine, db *storage.DB) error {
 	o.Ping, o.Shortage = db.Ping, db.Shortage
 	if s.Storage.Driver == "postgres" {
 		o.Shared = &otkit.Shared{Keys: accounts}
-		name, err := alertingpart.EngineName(s.Storage.DataDir)
-		if err != nil {
-			return err
-		}
-		id, _, _ := strings.Cut(name, "@") // a container that is made again has another host
-		o.Tags.Config = config.Of(id)
+		return share(ctx, o, s, db, config, log)
 	}
+	return nil
+}
+
+// share lets the engine share the plant with the others that use the database.
+func share(ctx context.Context, o *otkit.Options, s engineconfig.Engine, db *storage.DB, config *tagconfigstore.Store, log *slog.Logger) error {
+	name, err := alertingpart.EngineName(s.Storage.DataDir)
+	if err != nil {
+		return err
+	}
+	id, _, _ := strings.Cut(name, "@") // a container that is made again has another host
+	o.Tags.Config = config.Of(id)
+	sessions, sessionsErr := clusterstore.New(db)
+	models, modelsErr := modelstore.New(db, modelstore.Options{Keep: s.Predictive.Keep, Logger: log})
+	if err := errors.Join(sessionsErr, modelsErr); err != nil {
+		return err
+	}
+	o.Predictive.Registry = models
+	messages, err := busstore.New(ctx, db, busstore.Options{Logger: log})
+	if err != nil {
+		return err
+	}
+	o.Shared.Cluster = &clusterpart.Options{Store: sessions, Bus: messages}
 	return nil
 }

@@ -145,9 +145,6 @@ func (t *Tags) runDriver(ctx context.Context, id string, lease *cluster.Held) er
 			c.End(ending, id, moved)
 		}
 	}()
-	if !t.begin(ctx, id, func() error { return t.settleOf(ctx, id) }) {
-		return nil
-	}
 	for ; begun < len(companions); begun++ {
 		if !t.begin(ctx, id, func() error { return companions[begun].Begin(ctx, id, lease.Valid) }) {
 			return nil
@@ -156,21 +153,6 @@ func (t *Tags) runDriver(ctx context.Context, id string, lease *cluster.Held) er
 	end := t.mirror.Begin(id, lease.Epoch)
 	defer end()
 	return t.engine.RunDriver(ctx, id, lease.Valid)
-}
-
-// settleOf ends the writes that another engine has left to a driver: what became of them is not known.
-func (t *Tags) settleOf(ctx context.Context, driver string) error {
-	store, ok := t.opts.Writes.(interface {
-		MarkUnfinishedOf(ctx context.Context, driver string, before time.Time) (int64, error)
-	})
-	if !ok {
-		return nil
-	}
-	n, err := store.MarkUnfinishedOf(ctx, driver, time.Time{})
-	if n > 0 {
-		t.opts.Logger.Warn("tag writes that another engine has left have no known outcome; not repeated", "driver", driver, "writes", n)
-	}
-	return err
 }
 
 // begin calls what must be done before a driver is run, until it works. It reports false if ctx ends first.
