@@ -219,13 +219,14 @@ func (e *Engine) Samples(driver string, names []string) (list []RemoteSample, ok
 
 // Apply takes over what the engine that runs a driver has reported of its tags. The changes that follow are [Change.Remote]. Samples
 // of tags that this engine does not know, or that are not of this driver, are skipped, and all while this engine runs the
-// driver itself. The caller drops what comes too late, by the epochs of the driver's leases. Calls for one driver come one after the other.
-func (e *Engine) Apply(driver string, samples []RemoteSample) {
+// driver itself. unknown reports whether there were some that this engine does not know yet, and may soon. The caller drops what comes too late, by the epochs of the
+// driver's leases. Calls for one driver come one after the other.
+func (e *Engine) Apply(driver string, samples []RemoteSample) (unknown bool) {
 	e.mu.RLock()
 	r := e.runners[driver]
 	if r == nil || !r.onStandby() {
 		e.mu.RUnlock()
-		return
+		return r == nil
 	}
 	entries := make([]*entry, len(samples))
 	for i := range samples {
@@ -236,7 +237,8 @@ func (e *Engine) Apply(driver string, samples []RemoteSample) {
 	var changes []Change
 	told := 0
 	for i, en := range entries {
-		if en == nil {
+		if en == nil || en.tag.Load().Driver != driver {
+			unknown = true
 			continue
 		}
 		if c, ok := en.takeRemote(driver, &samples[i], at); ok {
@@ -246,6 +248,7 @@ func (e *Engine) Apply(driver string, samples []RemoteSample) {
 	}
 	r.count(len(samples), 0, told, nil)
 	e.notify(changes)
+	return unknown
 }
 
 // takeRemote takes over a sample of the engine that runs the driver.

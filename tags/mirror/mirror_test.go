@@ -321,6 +321,30 @@ func TestLossesAndMoves(t *testing.T) {
 	}
 }
 
+// An engine that is slow to follow the configuration gets the values of tags that it has missed.
+func TestTagsThatAreKnownLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		a, b := p.start("a"), p.start("b")
+		require.NoError(t, b.RemoveDriver(t.Context(), "plc"))
+		b.RemoveTags("plc.a", "plc.b", "plc.c", "plc.d", "plc.e")
+		p.device.values["f"] = tags.IntValue(9)
+		tag := tags.Tag{Name: "plc.f", Driver: "plc", Address: "f", DataType: tags.Int}
+		require.NoError(t, a.DefineTags(tag))
+		stop := a.run()
+		time.Sleep(3 * time.Second)
+		require.NoError(t, b.AddDriver("plc", p.device, tags.DriverOptions{Tags: []tags.Tag{{Name: "plc.a", Address: "a", DataType: tags.Int}}}))
+		time.Sleep(2 * time.Second)
+		require.Equal(t, tags.IntValue(1), b.value("plc.a").Value, "a driver")
+		require.NoError(t, b.DefineTags(tag))
+		time.Sleep(2 * time.Second)
+		require.Equal(t, tags.IntValue(9), b.value("plc.f").Value, "a tag")
+		stop()
+		a.close()
+		b.close()
+	})
+}
+
 // An engine that has lost its lease and goes on is not heard.
 func TestALateEngineIsNotHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

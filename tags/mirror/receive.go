@@ -18,6 +18,10 @@ type source struct {
 	begun bool      // all samples are coming
 	lost  bool      // nothing came for so long that the values are doubted
 	asked time.Time // when they were
+	// unknown is set when samples came that this engine had no tags for; they are asked for when it has others than then.
+	unknown  bool
+	driver   bool   // it had the driver then
+	revision uint64 // of its tags then
 }
 
 // maxNames bounds the names of tags that are kept to be used again.
@@ -67,7 +71,14 @@ func (m *Mirror) receiveBlock(r *reader, k *block) {
 		}
 	}
 	if current && len(list) > 0 { // also the good part of a message that is not whole
-		m.engine.Apply(k.driver, list)
+		revision, has := m.engine.Revision(), m.engine.HasDriver(k.driver)
+		if m.engine.Apply(k.driver, list) {
+			m.mu.Lock()
+			if s := m.heard[k.driver]; s != nil && !s.unknown {
+				s.unknown, s.revision, s.driver = true, revision, has
+			}
+			m.mu.Unlock()
+		}
 	}
 	clear(list)
 	m.scratch = list[:0]
@@ -145,7 +156,11 @@ const maxMissing = 1000
 func (m *Mirror) look(now time.Time) (missing, silent []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	revision := m.engine.Revision()
 	for driver, s := range m.heard {
+		if s.unknown && (s.revision != revision || !s.driver && m.engine.HasDriver(driver)) {
+			s.unknown, s.whole = false, false
+		}
 		switch {
 		case m.owned[driver] != nil || s.lost:
 		case now.Sub(s.at) >= m.opts.Timeout:
