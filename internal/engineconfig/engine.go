@@ -37,6 +37,7 @@ type Engine struct {
 	Devices    Devices          `key:"devices" doc:"Robots and automation devices, and the safety policies that commands to them must pass. The policies are a software pre-check and no certified safety function."`
 	Predictive Predictive       `key:"predictive" doc:"Predictions of failures, remaining lives and anomalies."`
 	Discovery  Discovery        `key:"discovery" doc:"Bridges, which deliver the values of equipment from other machines."`
+	Cluster    Cluster          `key:"cluster" doc:"Engines that share a plant and the PostgreSQL with its data."`
 	Drivers    []Driver         `key:"drivers" doc:"The devices that the engine reads, a list. A list in the file replaces the default; variables change items, or add the next one."`
 }
 
@@ -87,6 +88,7 @@ func (e Engine) Build(p *settings.Problems, version string, log *slog.Logger, m 
 		Hubs:       hubspart.Options{MaxPerPrincipal: e.Server.Hubs.MaxPerAccount, MaxPerAddress: e.Server.Hubs.MaxPerAddress},
 	}
 	e.AAS.options(&o, p)
+	e.Cluster.check(p, e.Storage)
 	parts := Parts{Options: o, Events: e.AAS.Events.options(log, p)}
 	if files, err := e.Server.TLS.Certificates(log); err != nil && !p.Has("server.tls") {
 		p.Add("server.tls", "is not usable: "+err.Error())
