@@ -206,3 +206,39 @@ test("signing out ends the session of every tab, and so does signing in begin it
   await page.getByLabel("User name").waitFor();
   await done();
 });
+
+test("rows that come into sight by sorting are live", async () => {
+  const { context, done } = await open({ viewport: { width: 1366, height: 420 } });
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/tags");
+  await page.locator(".rows .row").first().waitFor();
+  const row = page.getByRole("row", { name: /sim\.temperature/ });
+  await new Promise((done) => setTimeout(done, 500)); // the rows in sight are known
+  assert.equal(await row.count(), 0, "it is in sight before");
+  await page.getByRole("columnheader", { name: "Name" }).getByRole("button").click();
+  await changes(row.getByRole("gridcell").nth(1), "the temperature");
+  await done();
+});
+
+test("only alarms that can be read are selected together", async () => {
+  const { context, done } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  const alerts = Array.from({ length: 60 }, (_, i) => ({ status: "firing", labels: { alertname: "Many", severity: "critical", instance: `press-${i}` }, annotations: { summary: "too hot" }, startsAt: new Date().toISOString() }));
+  assert.ok((await page.request.post(engine + "/api/v1.0/alertsource/webhook", { data: { version: "4", status: "firing", alerts } })).ok());
+  await view(page, "#/alarms");
+  const grid = page.getByRole("grid", { name: "Active" });
+  await grid.getByText(/^press-/).nth(15).waitFor();
+  await grid.evaluate((g) => (g.scrollTop = 310)); // a third of a row is above the first whole one
+  const visible = page.getByRole("button", { name: "Select visible" });
+  await new Promise((done) => setTimeout(done, 500));
+  await visible.click();
+  const places = await grid.evaluate((g) => {
+    const top = g.querySelector(".head").getBoundingClientRect().bottom, bottom = g.getBoundingClientRect().bottom;
+    return [...g.querySelectorAll(".rows .row")].map((r) => ({ whole: r.getBoundingClientRect().top >= top && r.getBoundingClientRect().bottom <= bottom, selected: r.getAttribute("aria-selected") === "true" }));
+  });
+  assert.ok(places.filter((r) => r.selected).length > 10);
+  assert.deepEqual(places.filter((r) => r.selected !== r.whole), []);
+  await done();
+});
