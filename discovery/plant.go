@@ -15,15 +15,22 @@ import (
 type Plant interface {
 	// Lease returns the lease by which this engine runs a driver; nil if it does not.
 	Lease(driverID string) *linked.Lease
-	// Owner returns the engine that has the lease of a driver, and where that engine itself is reached. Both may be empty.
-	Owner(driverID string) (engine, url string)
+	// Owner returns the engine that has the lease of a driver; ok is false if none has.
+	Owner(driverID string) (o Owner, ok bool)
 	// Want asks the others to leave a driver to this engine as long as want is set.
 	Want(driverID string, want bool)
 	// Others reports whether there are other engines at present.
 	Others() bool
 }
 
-// shared is what a service has in addition if it shares its store.
+// Owner is the engine that has the lease of a driver.
+type Owner struct {
+	Engine string // its id
+	URL    string // where that engine itself is reached; may be empty
+	Beat   uint64 // how often it has said that it lives
+}
+
+// sharing is what a service has in addition if it shares its store.
 type sharing struct {
 	plant Plant
 	store SharedStore
@@ -163,8 +170,8 @@ func (s *Service) report(b *bridge) Report {
 // elsewhere returns a bridge that another engine looks after, or none. s.mu is held.
 func (s *Service) elsewhere(b *bridge) Info {
 	r := b.Report
-	engine, _ := s.sharing.plant.Owner(b.DriverID)
-	open := r.LinkOpen && r.Engine == engine
+	owner, _ := s.sharing.plant.Owner(b.DriverID)
+	open := r.LinkOpen && r.Engine == owner.Engine
 	i := Info{Binding: b.clone(), Elsewhere: true, LinkOpen: open, Missed: r.Missed, Problem: r.Problem, Since: r.Since, Down: r.Down,
 		Online:     !r.Released && (open || !b.LinkedAt.IsZero() && r.Missed < missedLimit && !b.Offline),
 		DriverDown: r.DriverDown, ShellKnown: r.ShellKnown, ShellProblem: r.ShellProblem, Buffer: r.Buffer, BufferAt: r.BufferAt}

@@ -25,6 +25,8 @@ type leases struct {
 	epoch map[string]uint64
 	wants map[string]string // engine by driver that was asked for
 	alone bool
+	dead  bool // the engines do not say that they live
+	began time.Time
 }
 
 // give gives a driver to an engine, to none if it is empty.
@@ -80,13 +82,16 @@ func (v *view) delay() {
 	v.late = lease
 }
 
-func (v *view) Owner(driver string) (engine, url string) {
+func (v *view) Owner(driver string) (o discovery.Owner, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if engine = v.owner[driver]; engine != "" {
-		url = "http://" + engine + ":5001"
+	if o.Engine = v.owner[driver]; o.Engine == "" {
+		return o, false
 	}
-	return engine, url
+	if o.URL = "http://" + o.Engine + ":5001"; !v.dead {
+		o.Beat = uint64(time.Since(v.began) / time.Second)
+	}
+	return o, true
 }
 
 func (v *view) Want(driver string, want bool) {
@@ -120,7 +125,7 @@ type several struct {
 }
 
 func newPlant(t *testing.T, engines ...string) *several {
-	p := &several{leases: &leases{owner: map[string]string{}, epoch: map[string]uint64{}, wants: map[string]string{}}, t: t,
+	p := &several{leases: &leases{owner: map[string]string{}, epoch: map[string]uint64{}, wants: map[string]string{}, began: time.Now()}, t: t,
 		store: &shelf{Memory: discovery.NewMemory()}, net: &network{}, members: map[string]*member{}}
 	for _, name := range engines {
 		p.join(name)
@@ -303,6 +308,7 @@ func TestABridgeWaitsForTheEngineThatTakesOver(t *testing.T) {
 		a.mustBind("b1")
 		p.give("b1", "a")
 		key := a.link("b1")
+		p.set(func() { p.dead = true })
 		dead := func(h *link.Hello) { h.Unreachable = "a" }
 		for _, next := range []string{"b", "c"} {
 			p.give("b1", "a")
@@ -353,7 +359,7 @@ func TestAnEngineAsksForTheDriverOfABridgeThatReachesNoOther(t *testing.T) {
 			}
 		}
 		go func() {
-			asks(5 * time.Second)
+			asks(3 * time.Second)
 			p.give("b1", "b")
 		}()
 		_, err := b.hello("b1", key, func(h *link.Hello) { h.Unreachable = "a" })
