@@ -110,6 +110,13 @@ type counter struct {
 	mu     sync.Mutex
 	n      int64
 	writes []int64
+	hold   chan struct{} // writes end when it is closed; nil: immediately
+}
+
+func (c *counter) set(hold chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hold = hold
 }
 
 func (c *counter) Connect(context.Context) error { return nil }
@@ -122,9 +129,13 @@ func (c *counter) Unpolled() {}
 
 func (c *counter) Write(_ context.Context, items []tags.WriteItem, _ []error) error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, item := range items {
 		c.writes = append(c.writes, item.Value.Int())
+	}
+	hold := c.hold
+	c.mu.Unlock()
+	if hold != nil {
+		<-hold
 	}
 	return nil
 }
