@@ -36,8 +36,10 @@ type sharing struct {
 	store SharedStore
 	own   string // id of this engine; Options.EngineID is that of the plant
 
-	version int64 // of the store, as last loaded; of follow alone
+	// Of follow alone.
+	version int64 // of the store, as last loaded
 	told    Engine
+	saved   time.Time // when the reports of all bridges were stored, by the monotonic clock
 	failing bool
 
 	engines []Engine // guarded by Service.mu

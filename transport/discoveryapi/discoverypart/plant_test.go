@@ -2,8 +2,14 @@ package discoverypart_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -45,6 +51,7 @@ type several struct {
 	config   *tagconfig.Memory
 	writes   *tags.MemoryWriteLog
 	engines  map[string]*plant
+	tls      func() *tls.Config // of an engine; nil: without TLS
 }
 
 func newSeveral(t *testing.T, names ...string) *several {
@@ -66,18 +73,23 @@ func (s *several) start(name, address string, url ...string) *plant {
 	if len(url) > 0 {
 		c.URL = url[0]
 	}
+	var certificate *tls.Config
+	if s.tls != nil {
+		certificate = s.tls()
+		c.URL = "https://" + address
+	}
 	cl := must(clusterpart.New(ctx, c))
 	p.tags = must(tagspart.New(ctx, tagspart.Options{Config: s.config, Writes: s.writes, HistoryStore: s.kept.history, Cluster: cl}))
 	al := must(alarmspart.New(ctx, p.tags, alarmspart.Options{Alarms: s.kept.alarms, DataDir: t.TempDir(), Cluster: cl, Poll: 20 * time.Millisecond}))
 	shells := must(aaspart.New(ctx, p.tags, aaspart.Options{Store: s.kept.shells}))
 	p.shells = shells.Service()
 	o := discoverypart.Options{EngineID: name, Store: s.kept.bindings, Cluster: cl, Heartbeat: time.Second}
-	o.Endpoint.Addr = func() net.Addr { return p.server.Addr() }
+	o.Endpoint = discoverypart.Endpoint{Addr: func() net.Addr { return p.server.Addr() }, TLS: certificate}
 	p.part = must(discoverypart.New(ctx, p.tags, al, shells, o))
 	admin := auth.AuthenticatorFunc(func(context.Context, auth.Request) (*auth.Principal, error) {
 		return &auth.Principal{Issuer: "plant", Subject: "ann", Name: "Ann", Role: accounts.Admin}, nil
 	})
-	p.server = must(server.New(ctx, server.Options{Authenticator: admin, Listen: address}, cl.Part(), p.tags.Part(), al.Part(), shells.Part(), p.part.Part()))
+	p.server = must(server.New(ctx, server.Options{Authenticator: admin, Listen: address, TLS: certificate}, cl.Part(), p.tags.Part(), al.Part(), shells.Part(), p.part.Part()))
 	p.server.Start()
 	s.engines[name] = p
 	stop := sync.OnceFunc(func() { require.NoError(t, p.server.Close(context.Background())) })
@@ -267,6 +279,35 @@ func TestABridgeMovesAmongEngines(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, code, body)
 	require.Empty(t, s.engines["c"].part.Service().Bindings())
 	require.Empty(t, journal(t, s.kept.alarms), "nobody had to look after anything")
+}
+
+// Each engine has a key of its own. The bridge learns those of all, also of one that comes later.
+func TestABridgeTrustsTheKeysOfAllEngines(t *testing.T) {
+	s := newSeveral(t)
+	s.tls = func() *tls.Config {
+		key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+		template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+		der := must(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))
+		return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	}
+	dir := t.TempDir()
+	url, device := startBridge(t, func(o *bridgehost.Options) { o.DataDir = dir })
+	at := func() string { return fmt.Sprintf("127.0.0.1:%d", realtest.FreePort(t)) }
+	s.start("a", at())
+	s.bind("a", url)
+	require.Equal(t, "a", s.owner())
+	for i, next := range []string{"b", "c"} {
+		s.start(next, at())
+		first := s.owner()
+		eventually(t, "the bridge is told on its link", func() bool {
+			known, err := os.ReadFile(filepath.Join(dir, "binding.json"))
+			return err == nil && strings.Count(string(known), "sha256/") == i+2
+		})
+		s.engines[first].stop()
+		delete(s.engines, first)
+		require.Equal(t, next, s.owner())
+	}
+	s.requireAll(device)
 }
 
 // journal returns what has happened to the alarms of bridges.
