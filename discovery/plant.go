@@ -172,18 +172,38 @@ func (s *Service) report(b *bridge) Report {
 // elsewhere returns a bridge that another engine looks after, or none. s.mu is held.
 func (s *Service) elsewhere(b *bridge) Info {
 	r := b.Report
-	owner, _ := s.sharing.plant.Owner(b.DriverID)
-	open := r.LinkOpen && r.Engine == owner.Engine
+	owner, owned := s.sharing.plant.Owner(b.DriverID)
+	open := owned && r.LinkOpen && r.Engine == owner.Engine
 	i := Info{Binding: b.clone(), Elsewhere: true, LinkOpen: open, Missed: r.Missed, Problem: r.Problem, Since: r.Since, Down: r.Down,
 		Online:     !r.Released && (open || !b.LinkedAt.IsZero() && r.Missed < missedLimit && !b.Offline),
 		DriverDown: r.DriverDown, ShellKnown: r.ShellKnown, ShellProblem: r.ShellProblem, Buffer: r.Buffer, BufferAt: r.BufferAt}
 	if r.HeartbeatAt.After(i.HeartbeatAt) {
 		i.HeartbeatAt = r.HeartbeatAt
 	}
-	if b.hidden != "" {
+	switch {
+	case b.hidden != "":
 		i.Problem = b.hidden
+	case i.Problem == "" && !owned:
+		i.Problem = "no engine runs its driver"
 	}
 	return i
+}
+
+// isReleased reports whether a bridge is free though it was not unbound. s.mu is held.
+func (s *Service) isReleased(b *bridge) bool {
+	if s.owned(b) {
+		return b.released
+	}
+	return b.Report.Released
+}
+
+// isLinked reports whether the link of a bridge is open, at whichever engine. s.mu is held.
+func (s *Service) isLinked(b *bridge) bool {
+	if s.owned(b) {
+		return b.link
+	}
+	i := s.elsewhere(b)
+	return i.LinkOpen
 }
 
 // Reach returns how bridges reach the engines of the plant, or this one if it is alone.

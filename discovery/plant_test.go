@@ -187,6 +187,7 @@ func TestABindingIsOneOfAllEngines(t *testing.T) {
 			info := e.info("b1")
 			require.Equal(t, len(m.Tags), info.TagCount)
 			require.True(t, info.Elsewhere, "no engine has the driver yet")
+			require.Equal(t, "no engine runs its driver", info.Problem)
 			require.Empty(t, info.Token)
 		}
 		_, _, err = b.bind("b1")
@@ -205,6 +206,10 @@ func TestABindingIsOneOfAllEngines(t *testing.T) {
 			require.True(t, e.info("b1").Online)
 			require.Equal(t, e == a, e.info("b1").Elsewhere)
 		}
+		p.net.change(urlOf("b1"), func(h *host) { h.status.Status = link.StatusFree })
+		_, _, err = a.bind("b1")
+		require.ErrorIs(t, err, discovery.ErrAlreadyBound, "what answers there is not the bridge of the link")
+		p.net.change(urlOf("b1"), func(h *host) { h.status.Status = link.StatusBound })
 		require.NoError(t, b.UpdateManifest(t.Context(), "b1", link.Manifest{BridgeID: "b1", DriverID: "b1", DriverType: "Modbus", Tags: []link.ManifestTag{
 			{Name: "x", DataType: "Int"}, {Name: "y", DataType: "Int"}}}))
 		time.Sleep(soon)
@@ -502,6 +507,10 @@ func TestHeartbeatsOfAPlant(t *testing.T) {
 		time.Sleep(32 * time.Second)
 		require.Equal(t, "released at the bridge", a.info("b1").Problem)
 		require.False(t, a.info("b1").Online)
+		a.scan.finds(found("b1", "10.0.0.5", "free"))
+		all, err := a.Scan(t.Context(), time.Second, true)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
 		a.mustBind("b1")
 		time.Sleep(soon)
 		require.Empty(t, b.info("b1").Problem)

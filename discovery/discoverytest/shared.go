@@ -145,7 +145,7 @@ func testClaimsBesidePositions(t *testing.T, s discovery.SharedStore) {
 		b := claim(t, s, round+2)
 		wg.Wait()
 		is := <-stored
-		require.EqualValues(t, is, max(b.Position, last))
+		require.Equal(t, is, max(b.Position, last))
 		require.NoError(t, s.SetPosition(ctx, at("one", last+1_000_000, round+2)))
 	}
 }
