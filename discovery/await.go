@@ -10,14 +10,14 @@ import (
 	"github.com/otkit/otkit/discovery/linked"
 )
 
-// The times of a bridge that opens its link at an engine which does not have the lease. They add up to less than link.HelloDeadline.
+// The times of a bridge that opens its link at an engine which does not have the lease. holdTime is less than link.HelloDeadline.
 const (
-	// deadTime is when an engine that the bridge does not reach, and that still has the lease, is not dead: the network is between the two.
-	deadTime  = 4 * time.Second
 	holdTime  = 8 * time.Second
 	leaseLook = 50 * time.Millisecond
+	// livingBeats is how often an engine that the bridge does not reach must say that it lives: once it may have died meanwhile.
+	livingBeats = 2
 	// askInterval keeps two bridges of one id from moving their driver all the time.
-	askInterval = 10 * time.Second
+	askInterval = 5 * time.Second
 )
 
 // awaitLease waits until this engine or another one has the lease of a bridge's driver. It returns nil for an engine that is alone. If another engine has it,
@@ -33,22 +33,26 @@ func (s *Service) awaitLease(ctx context.Context, h *link.Hello) (*linked.Lease,
 	ticker := time.NewTicker(leaseLook)
 	defer ticker.Stop()
 	asked := false
+	var first Owner // as it was at the begin
 	for began := time.Now(); ; {
 		if lease := s.leaseOf(b.DriverID); lease != nil {
 			s.keepDriver(b, asked)
 			return lease, nil
 		}
-		engine, url := s.sharing.plant.Owner(b.DriverID)
-		switch held := time.Since(began); {
-		case held >= holdTime:
+		owner, owned := s.sharing.plant.Owner(b.DriverID)
+		if owner.Engine != first.Engine {
+			first = owner
+		}
+		switch {
+		case time.Since(began) >= holdTime:
 			if asked {
 				s.sharing.plant.Want(b.DriverID, false)
 			}
-			return nil, link.Elsewhere(engine, url)
-		case asked, engine == "", engine == s.sharing.own:
-		case engine != h.Unreachable && url != "" && !slices.Contains(s.opts.URLs(), url):
-			return nil, link.Elsewhere(engine, url)
-		case held >= deadTime || engine != h.Unreachable: // the network is between the two, or the bridge cannot be sent there
+			return nil, link.Elsewhere(owner.Engine, owner.URL)
+		case asked, !owned, owner.Engine == s.sharing.own:
+		case owner.Engine != h.Unreachable && owner.URL != "" && !slices.Contains(s.opts.URLs(), owner.URL):
+			return nil, link.Elsewhere(owner.Engine, owner.URL)
+		case owner.Engine != h.Unreachable || owner.Beat >= first.Beat+livingBeats: // the bridge cannot be sent there, or the network is between the two
 			asked = s.askFor(b)
 		}
 		select {

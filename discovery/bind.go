@@ -152,7 +152,7 @@ func (s *Service) linkOpen(bridgeID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.bridge[bridgeID]
-	return b != nil && b.link
+	return b != nil && s.isLinked(b)
 }
 
 func (s *Service) hasDriver(id string) bool { return s.attacher != nil && s.attacher.HasDriver(id) }

@@ -81,12 +81,11 @@ type Report struct {
 	BufferAt    time.Time    `json:"bufferAt,omitzero"`
 }
 
-// news reports whether the others are to be told: they had another report at the interval of heartbeats, or before.
-func (r Report) news(was Report, interval time.Duration) bool {
-	late := r.HeartbeatAt.Sub(was.HeartbeatAt) >= interval || r.BufferAt.Sub(was.BufferAt) >= interval
+// news reports whether the others are to be told immediately.
+func (r Report) news(was Report) bool {
 	same := r.Since.Equal(was.Since)
 	r.Since, r.HeartbeatAt, r.Buffer, r.BufferAt = was.Since, was.HeartbeatAt, was.Buffer, was.BufferAt
-	return late || !same || r != was
+	return !same || r != was
 }
 
 // Info is a bound bridge as it is now. Its HeartbeatAt is the newest.

@@ -251,11 +251,12 @@ func (s *Service) removed(ctx context.Context, bridgeID string) bool {
 
 // saveReports tells the other engines what has changed of the bridges that this one looks after.
 func (s *Service) saveReports(ctx context.Context) error {
+	all := time.Since(s.sharing.saved) >= s.opts.Heartbeat // what changes all the time, of all of them together: the others read all of them again
 	changed := map[string]Report{}
 	s.mu.Lock()
 	for id, b := range s.bridge {
 		if s.owned(b) {
-			if r := s.report(b); r.news(b.Report, s.opts.Heartbeat) {
+			if r := s.report(b); all || r.news(b.Report) {
 				changed[id] = r
 			}
 		}
@@ -266,6 +267,9 @@ func (s *Service) saveReports(ctx context.Context) error {
 	}
 	if err := s.sharing.store.SetReports(ctx, changed); err != nil {
 		return err
+	}
+	if all {
+		s.sharing.saved = time.Now()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -236,7 +236,6 @@ func (m *Memory) Claim(_ context.Context, bridgeID, driverID string, epoch uint6
 	}
 	p.BridgeID, p.Fence = bridgeID, epoch
 	m.positions[bridgeID] = p
-	m.version++
 	return m.placed(b), nil
 }
 

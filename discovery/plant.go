@@ -15,22 +15,31 @@ import (
 type Plant interface {
 	// Lease returns the lease by which this engine runs a driver; nil if it does not.
 	Lease(driverID string) *linked.Lease
-	// Owner returns the engine that has the lease of a driver, and where that engine itself is reached. Both may be empty.
-	Owner(driverID string) (engine, url string)
+	// Owner returns the engine that has the lease of a driver; ok is false if none has.
+	Owner(driverID string) (o Owner, ok bool)
 	// Want asks the others to leave a driver to this engine as long as want is set.
 	Want(driverID string, want bool)
 	// Others reports whether there are other engines at present.
 	Others() bool
 }
 
-// shared is what a service has in addition if it shares its store.
+// Owner is the engine that has the lease of a driver.
+type Owner struct {
+	Engine string // its id
+	URL    string // where that engine itself is reached; may be empty
+	Beat   uint64 // how often it has said that it lives
+}
+
+// sharing is what a service has in addition if it shares its store.
 type sharing struct {
 	plant Plant
 	store SharedStore
 	own   string // id of this engine; Options.EngineID is that of the plant
 
-	version int64 // of the store, as last loaded; of follow alone
+	// Of follow alone.
+	version int64 // of the store, as last loaded
 	told    Engine
+	saved   time.Time // when the reports of all bridges were stored, by the monotonic clock
 	failing bool
 
 	engines []Engine // guarded by Service.mu
@@ -163,18 +172,38 @@ func (s *Service) report(b *bridge) Report {
 // elsewhere returns a bridge that another engine looks after, or none. s.mu is held.
 func (s *Service) elsewhere(b *bridge) Info {
 	r := b.Report
-	engine, _ := s.sharing.plant.Owner(b.DriverID)
-	open := r.LinkOpen && r.Engine == engine
+	owner, owned := s.sharing.plant.Owner(b.DriverID)
+	open := owned && r.LinkOpen && r.Engine == owner.Engine
 	i := Info{Binding: b.clone(), Elsewhere: true, LinkOpen: open, Missed: r.Missed, Problem: r.Problem, Since: r.Since, Down: r.Down,
 		Online:     !r.Released && (open || !b.LinkedAt.IsZero() && r.Missed < missedLimit && !b.Offline),
 		DriverDown: r.DriverDown, ShellKnown: r.ShellKnown, ShellProblem: r.ShellProblem, Buffer: r.Buffer, BufferAt: r.BufferAt}
 	if r.HeartbeatAt.After(i.HeartbeatAt) {
 		i.HeartbeatAt = r.HeartbeatAt
 	}
-	if b.hidden != "" {
+	switch {
+	case b.hidden != "":
 		i.Problem = b.hidden
+	case i.Problem == "" && !owned:
+		i.Problem = "no engine runs its driver"
 	}
 	return i
+}
+
+// isReleased reports whether a bridge is free though it was not unbound. s.mu is held.
+func (s *Service) isReleased(b *bridge) bool {
+	if s.owned(b) {
+		return b.released
+	}
+	return b.Report.Released
+}
+
+// isLinked reports whether the link of a bridge is open, at whichever engine. s.mu is held.
+func (s *Service) isLinked(b *bridge) bool {
+	if s.owned(b) {
+		return b.link
+	}
+	i := s.elsewhere(b)
+	return i.LinkOpen
 }
 
 // Reach returns how bridges reach the engines of the plant, or this one if it is alone.

@@ -25,6 +25,8 @@ type leases struct {
 	epoch map[string]uint64
 	wants map[string]string // engine by driver that was asked for
 	alone bool
+	dead  bool // the engines do not say that they live
+	began time.Time
 }
 
 // give gives a driver to an engine, to none if it is empty.
@@ -80,13 +82,16 @@ func (v *view) delay() {
 	v.late = lease
 }
 
-func (v *view) Owner(driver string) (engine, url string) {
+func (v *view) Owner(driver string) (o discovery.Owner, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if engine = v.owner[driver]; engine != "" {
-		url = "http://" + engine + ":5001"
+	if o.Engine = v.owner[driver]; o.Engine == "" {
+		return o, false
 	}
-	return engine, url
+	if o.URL = "http://" + o.Engine + ":5001"; !v.dead {
+		o.Beat = uint64(time.Since(v.began) / time.Second)
+	}
+	return o, true
 }
 
 func (v *view) Want(driver string, want bool) {
@@ -120,7 +125,7 @@ type several struct {
 }
 
 func newPlant(t *testing.T, engines ...string) *several {
-	p := &several{leases: &leases{owner: map[string]string{}, epoch: map[string]uint64{}, wants: map[string]string{}}, t: t,
+	p := &several{leases: &leases{owner: map[string]string{}, epoch: map[string]uint64{}, wants: map[string]string{}, began: time.Now()}, t: t,
 		store: &shelf{Memory: discovery.NewMemory()}, net: &network{}, members: map[string]*member{}}
 	for _, name := range engines {
 		p.join(name)
@@ -182,6 +187,7 @@ func TestABindingIsOneOfAllEngines(t *testing.T) {
 			info := e.info("b1")
 			require.Equal(t, len(m.Tags), info.TagCount)
 			require.True(t, info.Elsewhere, "no engine has the driver yet")
+			require.Equal(t, "no engine runs its driver", info.Problem)
 			require.Empty(t, info.Token)
 		}
 		_, _, err = b.bind("b1")
@@ -200,6 +206,10 @@ func TestABindingIsOneOfAllEngines(t *testing.T) {
 			require.True(t, e.info("b1").Online)
 			require.Equal(t, e == a, e.info("b1").Elsewhere)
 		}
+		p.net.change(urlOf("b1"), func(h *host) { h.status.Status = link.StatusFree })
+		_, _, err = a.bind("b1")
+		require.ErrorIs(t, err, discovery.ErrAlreadyBound, "what answers there is not the bridge of the link")
+		p.net.change(urlOf("b1"), func(h *host) { h.status.Status = link.StatusBound })
 		require.NoError(t, b.UpdateManifest(t.Context(), "b1", link.Manifest{BridgeID: "b1", DriverID: "b1", DriverType: "Modbus", Tags: []link.ManifestTag{
 			{Name: "x", DataType: "Int"}, {Name: "y", DataType: "Int"}}}))
 		time.Sleep(soon)
@@ -303,6 +313,7 @@ func TestABridgeWaitsForTheEngineThatTakesOver(t *testing.T) {
 		a.mustBind("b1")
 		p.give("b1", "a")
 		key := a.link("b1")
+		p.set(func() { p.dead = true })
 		dead := func(h *link.Hello) { h.Unreachable = "a" }
 		for _, next := range []string{"b", "c"} {
 			p.give("b1", "a")
@@ -353,7 +364,7 @@ func TestAnEngineAsksForTheDriverOfABridgeThatReachesNoOther(t *testing.T) {
 			}
 		}
 		go func() {
-			asks(5 * time.Second)
+			asks(3 * time.Second)
 			p.give("b1", "b")
 		}()
 		_, err := b.hello("b1", key, func(h *link.Hello) { h.Unreachable = "a" })
@@ -496,6 +507,10 @@ func TestHeartbeatsOfAPlant(t *testing.T) {
 		time.Sleep(32 * time.Second)
 		require.Equal(t, "released at the bridge", a.info("b1").Problem)
 		require.False(t, a.info("b1").Online)
+		a.scan.finds(found("b1", "10.0.0.5", "free"))
+		all, err := a.Scan(t.Context(), time.Second, true)
+		require.NoError(t, err)
+		require.Len(t, all, 1)
 		a.mustBind("b1")
 		time.Sleep(soon)
 		require.Empty(t, b.info("b1").Problem)

@@ -59,7 +59,7 @@ func (s *Service) Scan(ctx context.Context, timeout time.Duration, excludeBound 
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(all, func(b BridgeInfo) bool {
 		known := s.bridge[b.BridgeID]
-		return b.Status == Bound || known != nil && !known.released
+		return b.Status == Bound || known != nil && !s.isReleased(known)
 	}), nil
 }
 

@@ -50,7 +50,7 @@ type SharedStore interface {
 	Store
 	// PlantID returns the id by which bridges know the engines. If the store has none yet, it stores id.
 	PlantID(ctx context.Context, id string) (string, error)
-	// Version returns a number that grows with each change of what Bindings and Engines return, other than of Epoch and Position.
+	// Version returns a number that grows with each change of what Bindings and Engines return, other than of Epoch, Position and Fence.
 	Version(ctx context.Context) (int64, error)
 	// Binding returns a binding, or ErrNotBound.
 	Binding(ctx context.Context, bridgeID string) (Binding, error)

@@ -266,7 +266,7 @@ func validHello(h *link.Hello) error {
 		return link.ErrProtocol.Because("Hello has no valid epoch")
 	case (h.Token == "") == (h.Key == "") || len(h.Token) > maxSecret || len(h.Key) > maxSecret:
 		return link.ErrProtocol.Because("Hello has not exactly one of token and key")
-	case len(h.Version) > maxID || len(h.ManifestHash) > maxID:
+	case len(h.Version) > maxID || len(h.ManifestHash) > maxID || len(h.Unreachable) > maxID:
 		return link.ErrProtocol.Because("Hello is too long")
 	}
 	return nil

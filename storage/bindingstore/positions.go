@@ -43,29 +43,23 @@ func inTime(ctx context.Context, tx *storage.Tx, bridgeID string, fence uint64) 
 
 // Claim implements [discovery.SharedStore].
 func (s *Store) Claim(ctx context.Context, bridgeID, driverID string, epoch uint64) (b discovery.Binding, err error) {
-	err = s.set.UpdateVital(ctx, "bridges.claim", func(ctx context.Context, tx *storage.Tx) error {
-		for _, table := range []string{"bridge_bindings", "bridge_positions"} { // those who store positions all the time would have it try again and again
-			if err := tx.Lock(ctx, table); err != nil {
-				return err
-			}
-		}
-		if b, err = binding(ctx, tx, bridgeID); err != nil {
+	err = s.set.UpdateVital(ctx, "bridges.claim", func(ctx context.Context, tx *storage.Tx) (err error) {
+		// First the fence: a position that is being stored is then there, or refused.
+		n, err := tx.Exec(ctx, `INSERT INTO bridge_positions (bridge_id, epoch, position, fence) VALUES (?, '', 0, ?) ON CONFLICT (bridge_id) DO UPDATE
+			SET fence = excluded.fence WHERE bridge_positions.fence <= excluded.fence`, bridgeID, whole(epoch))
+		if err != nil {
 			return err
 		}
+		b, err = binding(ctx, tx, bridgeID)
 		switch {
+		case err != nil:
+			return err
 		case b.DriverID != driverID:
 			return discovery.ErrNotBound.On("bridgeId", bridgeID)
-		case b.Fence > epoch:
+		case n == 0:
 			return discovery.ErrLate.On("bridgeId", bridgeID)
-		case b.Fence == epoch:
-			return nil
 		}
-		if _, err := tx.Exec(ctx, `INSERT INTO bridge_positions (bridge_id, epoch, position, fence) VALUES (?, '', 0, ?) ON CONFLICT (bridge_id) DO UPDATE
-			SET fence = excluded.fence`, bridgeID, whole(epoch)); err != nil {
-			return err
-		}
-		b.Fence = epoch
-		return changed(ctx, tx)
+		return nil
 	})
 	if err != nil {
 		return discovery.Binding{}, err

@@ -56,6 +56,7 @@ type plant struct {
 	part   *discoverypart.Discovery
 	shells *repository.Service
 	log    *audit.Log
+	stop   func() // of one of several
 }
 
 func start(t *testing.T, s *stores, o discoverypart.Options) *plant {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/otkit/otkit/discovery"
 	"github.com/otkit/otkit/discovery/linked"
 	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 )
@@ -25,9 +26,9 @@ func (p plant) Lease(driverID string) *linked.Lease {
 }
 
 // Owner implements discovery.Plant.
-func (p plant) Owner(driverID string) (engine, url string) {
-	s, _, _ := p.cluster.Owner(driverKind, driverID)
-	return s.Engine, s.URL
+func (p plant) Owner(driverID string) (o discovery.Owner, ok bool) {
+	s, _, ok := p.cluster.Owner(driverKind, driverID)
+	return discovery.Owner{Engine: s.Engine, URL: s.URL, Beat: s.Beat}, ok
 }
 
 // Want implements discovery.Plant.
