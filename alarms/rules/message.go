@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/internal/limits"
+	"github.com/otkit/otkit/tags"
 )
 
 // message is a compiled template of texts and placeholders.
@@ -93,3 +98,67 @@ func (r *Rule) defaultText() string {
 	}
 	return "{tag} has no good value"
 }
+
+// reading is what a rule compares with its limit.
+type reading struct{ value, setpoint tags.Value }
+
+// evidence returns the reading that an alarm names: the last one beyond the limit, because the present one may be back within the
+// deadband at the end of a delay.
+func (e *evaluation) evidence() reading {
+	if e.over && !e.beyond.value.IsZero() {
+		return e.beyond
+	}
+	now := reading{value: e.tag.value}
+	if e.setpoint != nil {
+		now.setpoint = e.setpoint.value
+	}
+	return now
+}
+
+// cause returns what raises the alarm.
+func (e *evaluation) cause() alarms.Cause {
+	c := alarms.Cause{Tag: e.rule.Tag, Rule: e.rule.ID, Instructions: e.rule.Instructions}
+	if !e.rule.ofQuality() {
+		c.Value = limits.Clip(e.evidence().value.String())
+	}
+	if e.rule.numeric() {
+		c.Limit = number(e.rule.Limit)
+	}
+	return c
+}
+
+// text returns the message with its placeholders replaced.
+func (e *evaluation) text() string {
+	read := e.evidence()
+	s := e.message.fill(func(name string) string {
+		switch name {
+		case "name":
+			return e.rule.Name
+		case "tag":
+			return e.rule.Tag
+		case "kind":
+			return string(e.rule.Kind)
+		case "value":
+			return shown(read.value)
+		case "unit":
+			return e.tag.unit()
+		case "setpoint":
+			if e.setpoint != nil {
+				return shown(read.setpoint)
+			}
+			return number(e.rule.Setpoint)
+		}
+		return number(e.rule.Limit)
+	})
+	return limits.Clip(s)
+}
+
+// shown returns a value for display, a Float with six significant digits.
+func shown(v tags.Value) string {
+	if f, ok := v.Float(); ok && v.Type() == tags.Float {
+		return strconv.FormatFloat(f, 'g', 6, 64)
+	}
+	return v.String()
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }

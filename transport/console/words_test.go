@@ -35,7 +35,9 @@ func TestEachMemberOfADriverTypeIsTranslated(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &translated))
 	require.Equal(t, []string{"ko"}, slices.Collect(maps.Keys(translated)))
 	for _, driver := range drivertypes.Polling() {
-		var schema struct{ Properties map[string]struct{ Description string } }
+		var schema struct {
+			Properties map[string]struct{ Description string }
+		}
 		require.NoError(t, json.Unmarshal(driver.SettingsSchema(), &schema))
 		require.NotEmpty(t, schema.Properties, driver.Name)
 		for language, types := range translated {

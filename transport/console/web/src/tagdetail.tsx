@@ -39,6 +39,19 @@ async function heldAt(r: Row, from: number, signal: AbortSignal): Promise<Point 
   return { at: from, mid: i.timeAverage, lo: null, hi: null, text, quality: i.quality, held: true };
 }
 
+/** The points with one more where a value ends: where there is none that is good, and at the end of the range. */
+function drawable(points: Point[], until: number): Point[] {
+  const all: Point[] = [];
+  for (const p of points) {
+    const last = all[all.length - 1];
+    if (p.mid === null && last && last.mid !== null) all.push({ ...last, at: p.at, held: true });
+    all.push(p);
+  }
+  const last = all[all.length - 1];
+  if (last && last.mid !== null && until > last.at) all.push({ ...last, at: until, held: true });
+  return all;
+}
+
 /** The mean of what is drawn: of intervals, or of values by how long each holds. */
 function meanOf(points: Point[], stepped: boolean): number {
   let sum = 0, time = 0;
@@ -59,10 +72,7 @@ async function read(r: Row, from: number, to: number, interval: string, signal: 
       const v = p.quality === "Bad" ? null : (numeric(p.value) ?? null);
       return { at: Date.parse(p.timestamp) / 1000, mid: v, lo: null, hi: null, text: value(p.value, r), quality: p.quality };
     });
-    if (before) points.unshift(before);
-    const last = points[points.length - 1], until = Math.min(to, Date.now() / 1000);
-    if (last && last.mid !== null && until > last.at) points.push({ ...last, at: until, held: true });
-    return points;
+    return drawable(before ? [before, ...points] : points, Math.min(to, Date.now() / 1000));
   }
   const a = await get<Aggregates>("/api/v1/history/aggregates", { tag: r.name, start, end, interval, function: ["timeAverage", "min", "max"], fill: "previous", uncertain: true }, signal);
   return (a.series[0]?.intervals ?? []).map((i) => ({

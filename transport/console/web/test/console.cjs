@@ -121,6 +121,9 @@ test("a shelved alarm says until when", async () => {
   await view(page, "#/alarms/suppressed");
   await page.getByRole("row").getByText(/^Shelved until \d/).waitFor();
   await page.getByRole("status").getByText("1 alarm", { exact: true }).waitFor();
+  await page.getByRole("row").getByText(/^Shelved until \d/).click();
+  await page.getByRole("button", { name: "Unshelve" }).click();
+  await page.getByText("The alarm is back.").waitFor();
   await done();
 });
 

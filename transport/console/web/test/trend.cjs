@@ -17,7 +17,7 @@ async function drawn(samples, held) {
   const { context, done } = await open({ colorScheme: "light" });
   const page = await context.newPage();
   await page.route("**/api/v1/tags/sim.setpoint/history?*", (route) => route.fulfill({ json: {
-    tagName: "sim.setpoint", start: ago(15), end: ago(0), totalCount: samples.length, points: samples.map(([minutes, v]) => ({ timestamp: ago(minutes), value: { doubleValue: v }, quality: "Good", qualityReason: "None" })),
+    tagName: "sim.setpoint", points: samples.map(([minutes, v]) => ({ timestamp: ago(minutes), value: v === null ? null : { doubleValue: v }, quality: v === null ? "Bad" : "Good" })),
   } }));
   await page.route(/history\/aggregates\?.*interval=1ms/, (route) => route.fulfill({ json: {
     start: ago(15), end: ago(15), interval: "1ms", series: [{ tagName: "sim.setpoint", intervals: held === undefined ? [] : [{ start: ago(15), end: ago(15), quality: "Good", percentGood: 100, timeAverage: held }] }],
@@ -45,5 +45,13 @@ test("a value that has not changed for an hour is there", async () => {
   await page.getByText("Min 55.00 · Mean 55.00 · Max 55.00").waitFor();
   await page.getByRole("button", { name: "As table" }).click();
   assert.equal(await page.getByRole("row").filter({ hasText: "55.00" }).filter({ hasNotText: "sim." }).count(), 0, "no sample was stored");
+  await done();
+});
+
+test("a value holds until it is not good", async () => {
+  const { page, done } = await drawn([[10, 40], [5, null], [1, 40]]);
+  assert.ok((await heights(page, 0.6)).length > 0, "6 minutes ago it was 40");
+  assert.equal((await heights(page, 0.8)).length, 0, "3 minutes ago there was nothing good");
+  assert.ok((await heights(page, 0.97)).length > 0, "it is 40 again");
   await done();
 });
