@@ -4,6 +4,7 @@
 //	engine users add|passwd|list|remove ...
 //	engine config print|check [-config FILE]
 //	engine migrate [-config FILE] [-data DIR]
+//	engine drain [-config FILE] [-data DIR] [-undo] [-wait 30s]
 //	engine backup|restore [-config FILE] [-data DIR] FILE
 //	engine aas import|export [-config FILE] [-data DIR] FILE
 //
@@ -31,6 +32,7 @@ const help = `engine [-config FILE] [-data DIR] [-listen ADDR] [-demo]   run the
 engine users add|passwd|list|remove                        manage accounts
 engine config print|check                                  show or check the settings
 engine migrate                                             migrate the tables to this version, and end
+engine drain                                               give the work of this engine to others of its plant
 engine backup FILE                                         save everything, also while the engine runs
 engine restore FILE                                        fill an empty database from a backup
 engine aas import|export                                   import or export shells and submodels
@@ -59,6 +61,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return c.config(args[1:])
 	case "migrate":
 		return c.migrate(ctx, args[1:])
+	case "drain":
+		return c.drain(ctx, args[1:])
 	case "backup":
 		return c.backup(ctx, args[1:])
 	case "restore":

@@ -30,7 +30,7 @@ import (
 
 // serve runs the engine until a signal.
 func (c *command) serve(ctx context.Context, args []string) error {
-	f := c.flags("engine", "[-config FILE] [-data DIR] [-listen ADDR] [-demo]\n       engine users|config|migrate|backup|restore|aas|version ...")
+	f := c.flags("engine", "[-config FILE] [-data DIR] [-listen ADDR] [-demo]\n       engine users|config|migrate|drain|backup|restore|aas|version ...")
 	f.StringVar(&c.listen, "listen", "", "address `ADDR` to listen on, such as :5001")
 	withDemo := f.Bool("demo", false, "add a simulated demo plant: drivers sim and pump1 to pump6, devices sim-amr-1 and sim-arm-1")
 	if err := f.Parse(args); err != nil {

@@ -72,6 +72,8 @@ import (
 	"github.com/otkit/otkit/transport/bridgeapi"
 	"github.com/otkit/otkit/transport/bridgeapi/bridgepart"
 	"github.com/otkit/otkit/transport/bridgelink"
+	"github.com/otkit/otkit/transport/clusterapi"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/console"
 	"github.com/otkit/otkit/transport/devicesapi"
 	"github.com/otkit/otkit/transport/devicesapi/devicespart"
@@ -206,6 +208,8 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"bridgeapi.New", "host", func() (any, error) { return bridgeapi.New(bridgeapi.Deps{}, bridgeapi.Options{}) }},
 		{"bridgepart.New", "host", func() (any, error) { return bridgepart.New(bridgepart.Deps{}, bridgepart.Options{}) }},
 		{"bridgehost.New", "DataDir", func() (any, error) { return bridgehost.New(ctx, bridgehost.Options{}) }},
+		{"clusterapi.New", "plant", func() (any, error) { return clusterapi.New(nil, clusterapi.Options{}) }},
+		{"clusterpart.NewEngines", "Engine", func() (any, error) { return clusterpart.NewEngines(nil, clusterpart.EnginesOptions{}) }},
 		{"console.New", "files", func() (any, error) { return console.New(nil) }},
 		{"hubs.NewDashboard", "hub", func() (any, error) { return hubs.NewDashboard(nil, service, quiet, hubs.DashboardOptions{}) }},
 		{"hubs.NewConsole", "tags", func() (any, error) { return hubs.NewConsole(nil, service, hubs.ConsoleOptions{}) }},

@@ -19,7 +19,19 @@ import (
 // ErrUsage is the error of a call that names no command; its usage was printed.
 var ErrUsage = errors.New("usage")
 
-// ExitCode returns what a program ends with, and prints the error that it ends with: 0 also for help that was asked for.
+// coded is an error with an exit code of its own.
+type coded struct {
+	error
+	code int
+}
+
+func (c *coded) Unwrap() error { return c.error }
+
+// WithCode returns an error with which a program ends with an exit code of its own.
+func WithCode(code int, err error) error { return &coded{err, code} }
+
+// ExitCode returns what a program ends with, and prints the error that it ends with: 0 also for help that was asked for, and 1 for an error without a
+// code of its own.
 func ExitCode(name string, err error, errOut io.Writer) int {
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
@@ -28,6 +40,9 @@ func ExitCode(name string, err error, errOut io.Writer) int {
 		return 2
 	}
 	fmt.Fprintf(errOut, "%s: %s\n", name, OneLine(err))
+	if c := (*coded)(nil); errors.As(err, &c) {
+		return c.code
+	}
 	return 1
 }
 

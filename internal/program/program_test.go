@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"log"
 	"log/slog"
 	"testing"
@@ -38,6 +39,7 @@ func TestExitCode(t *testing.T) {
 	}{
 		{nil, 0, ""}, {flag.ErrHelp, 0, ""}, {program.ErrUsage, 2, ""},
 		{errors.Join(errors.New("one"), errors.New("two")), 1, "bridge: one; two\n"},
+		{fmt.Errorf("x: %w", program.WithCode(3, errors.New("late"))), 3, "bridge: x: late\n"},
 	} {
 		var text bytes.Buffer
 		require.Equal(t, c.code, program.ExitCode("bridge", c.err, &text))

@@ -18,13 +18,13 @@ import (
 	"github.com/otkit/otkit/alerting/silences"
 )
 
-// engineFile holds the engine's name among those that share a database.
-const engineFile = "engine.id"
+// EngineFile is the name of the file in a data directory with the engine's name among those that share a database. It is there once the engine has run.
+const EngineFile = "engine.id"
 
 // EngineName returns a name that stays the same when the engine starts again. The host is part of it, so
 // that a copied data directory does not make two engines pass for one.
 func EngineName(dataDir string) (string, error) {
-	path := filepath.Join(dataDir, engineFile)
+	path := filepath.Join(dataDir, EngineFile)
 	text, err := os.ReadFile(path)
 	id := strings.TrimSpace(string(text))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

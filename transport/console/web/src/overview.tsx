@@ -4,6 +4,7 @@ import { alarms, changed, compare, flood, loaded, needsAck, severities, stateOf,
 import { get, problemText, type Analytics, type Device, type TrendPoint } from "./api";
 import type { Plot } from "./chart";
 import { drivers, DriverState, StateMark } from "./drivers";
+import { engines, EngineState } from "./engines";
 import { count, decimal, natural, when } from "./format";
 import { theme } from "./frame";
 import { polled } from "./poll";
@@ -79,7 +80,7 @@ function Rate() {
 }
 
 export function Overview() {
-  useRepeat(() => void drivers.read(), 5000);
+  useRepeat(() => { void drivers.read(); void engines.read(); }, 5000);
   useRepeat(() => { void bridges.read(); void devices.read(); }, 15_000);
   useRepeat(() => { void analytics.read(); void trendOfAlarms.read(); }, 60_000);
   const d = drivers.data.value, b = bridges.data.value, v = devices.data.value, a = analytics.data.value, s = summary.value;
@@ -92,6 +93,8 @@ export function Overview() {
   const samples = d?.reduce((n, x) => n + x.samplesPerSecond, 0);
   const tags = d?.reduce((n, x) => n + x.tagCount, 0);
   const none = "–";
+  const idle = engines.data.value?.unassignedCount;
+  const plant = engines.data.value?.engines ?? [];
   const order = d ? [...d].sort((x, y) => Number(x.state === "Online") - Number(y.state === "Online") || (natural(x.driverId) < natural(y.driverId) ? -1 : 1)) : [];
   return (
     <div class="overview">
@@ -102,7 +105,7 @@ export function Overview() {
         <Tile label={t("overview.drivers")} figure={d ? count(online) : none} unit={d ? ` / ${count(enabled)}` : ""} beside={d && online < enabled ? t("overview.notOnline", { n: count(enabled - online) }) : t("overview.allOnline")} warn={!!d && online < enabled} to={href("drivers")} />
         <Tile label={t("samples")} figure={samples === undefined ? none : decimal(samples, samples < 100 ? 1 : 0)} beside={t("overview.tags", { n: tags === undefined ? none : count(tags) })} to={href("tags")} />
       </div>
-      <Panel id="attention" title={t("overview.attention")} beside={<a href={href("alarms")}>{t("overview.all")}</a>}><Urgent /></Panel>
+      <Panel id="attention" title={t("overview.attention")} beside={<>{!!idle && <a class="flag" href={href("engines")}>{t("overview.unassigned", { n: count(idle) })}</a>}<a href={href("alarms")}>{t("overview.all")}</a></>}><Urgent /></Panel>
       <Panel id="lines" title={t("drivers")} beside={<a href={href("drivers")}>{t("overview.all")}</a>} error={d ? undefined : drivers.error.value}>
         <div class="scroll" tabIndex={0} role="group" aria-labelledby="lines-title">
           <table class="plain">
@@ -121,6 +124,7 @@ export function Overview() {
           <table class="plain">
             <thead><tr><th>{t("name")}</th><th>{t("overview.kind")}</th><th>{t("state")}</th><th class="end">{t("overview.seen")}</th></tr></thead>
             <tbody>
+              {plant.length > 1 && plant.map((x) => <tr key={x.id}><th scope="row"><a href={href("engines")}>{x.name}</a></th><td>{t("overview.engine")}</td><td><EngineState e={x} /></td><td class="end figure">{when(Date.now() - x.lagMs)}</td></tr>)}
               {b?.map((x) => <tr key={x.bridgeId}><th scope="row"><a href={href("bridges")}>{x.bridgeId}</a></th><td>{t("overview.bridge")}</td><td><span class={`state${x.isOnline ? "" : " off"}`}><StateMark good={!!x.isOnline} />{word("driver", x.isOnline ? "Online" : "Offline")}</span></td><td class="end figure">{when(x.boundAt)}</td></tr>)}
               {v?.map((x) => {
                 const bad = x.currentState === "Error" || x.currentState === "Offline" || x.currentState === "Unknown" || !!x.emergencyStopLatched;
@@ -128,7 +132,7 @@ export function Overview() {
               })}
             </tbody>
           </table>
-          {b?.length === 0 && v?.length === 0 && <p class="empty">{t("overview.fieldNone")}</p>}
+          {plant.length < 2 && b?.length === 0 && v?.length === 0 && <p class="empty">{t("overview.fieldNone")}</p>}
         </div>
       </Panel>
     </div>

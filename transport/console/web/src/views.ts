@@ -25,6 +25,7 @@ export const views: Partial<Record<Key, View>> = {
   drivers: { icon: "drivers", load: () => import("./views/drivers") },
   configuration: { icon: "configuration", load: () => import("./views/configuration") },
   bridges: { icon: "bridges", load: () => import("./views/bridges") },
+  engines: { icon: "engines", load: () => import("./views/engines") },
   audit: { icon: "audit", admin: true, load: () => import("./views/audit") },
   users: { icon: "users", admin: true, load: () => import("./views/users") },
   account: { icon: "users", unlisted: true, load: () => import("./views/account") },

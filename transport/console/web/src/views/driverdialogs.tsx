@@ -1,5 +1,6 @@
 import { useRef, useState } from "preact/hooks";
 import { del, post, Problem, problemText, put, refused } from "../api";
+import { engines } from "../engines";
 import { texts } from "../strings";
 import { Dialog, notify } from "../ui";
 import en from "./drivers.en.json";
@@ -15,7 +16,13 @@ const why = (err: unknown) => (err instanceof Problem || err instanceof TypeErro
 const inUse = (err: unknown) => err instanceof Problem && err.code === "TAG_IN_USE";
 
 /** What is typed. Times are in milliseconds. */
-interface Draft { id: string; type: string; enabled: boolean; ipAddress: string; port: string; pollIntervalMs: string; timeoutMs: string; backoffMaxMs: string; settings: Texts }
+interface Draft { id: string; type: string; enabled: boolean; ipAddress: string; port: string; pollIntervalMs: string; timeoutMs: string; backoffMaxMs: string; requires: string; settings: Texts }
+
+/** Labels as they are typed: one a line, such as network=hall-1. */
+const labelsOf = (typed: string) => Object.fromEntries(typed.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => {
+  const at = line.indexOf("=");
+  return at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+}));
 
 const text = (n: number | undefined) => (n ? String(n) : "");
 
@@ -23,13 +30,13 @@ function draftOf(types: DriverType[], d?: Driver): Draft {
   const type = types.find((x) => x.name === d?.type) ?? types[0];
   return {
     id: d?.id ?? "", type: d?.type ?? type.name, enabled: d?.enabled ?? true, ipAddress: d?.ipAddress ?? "", port: text(d?.port),
-    pollIntervalMs: text(d?.pollIntervalMs), timeoutMs: text(d?.timeoutMs), backoffMaxMs: text(d?.backoffMaxMs), settings: textsOf(type, d?.settings ?? {}),
+    pollIntervalMs: text(d?.pollIntervalMs), timeoutMs: text(d?.timeoutMs), backoffMaxMs: text(d?.backoffMaxMs), requires: Object.entries(d?.requires ?? {}).map(([k, v]) => `${k}=${v}`).join("\n"), settings: textsOf(type, d?.settings ?? {}),
   };
 }
 
 function definitionOf(type: DriverType, d: Draft): Definition {
   const addressed = type.address === "none" ? {} : { ipAddress: d.ipAddress.trim(), port: Number(d.port) };
-  return { id: d.id.trim(), type: type.name, enabled: d.enabled, ...addressed, pollIntervalMs: Number(d.pollIntervalMs), timeoutMs: Number(d.timeoutMs), backoffMaxMs: Number(d.backoffMaxMs), settings: settingsOf(type, d.settings) };
+  return { id: d.id.trim(), type: type.name, enabled: d.enabled, ...addressed, pollIntervalMs: Number(d.pollIntervalMs), timeoutMs: Number(d.timeoutMs), backoffMaxMs: Number(d.backoffMaxMs), requires: labelsOf(d.requires), settings: settingsOf(type, d.settings) };
 }
 
 /** The members that drivers of all types have. */
@@ -44,6 +51,7 @@ function Common({ d, type, fixed, set }: { d: Draft; type: DriverType; fixed: bo
       {time("pollIntervalMs", t("drivers.poll"), 1000)}
       {time("timeoutMs", t("drivers.timeout"), 5000)}
       {time("backoffMaxMs", t("drivers.backoff"), 10000)}
+      {(engines.data.value?.bus || d.requires) && <label class="long">{t("drivers.requires")}<textarea rows={2} value={d.requires} placeholder={t("drivers.label")} spellcheck={false} onInput={(e) => set({ requires: e.currentTarget.value })} /></label>}
       <label class="choice"><span>{t(fixed ? "drivers.enabled" : "drivers.start")}</span><input type="checkbox" checked={d.enabled} onChange={(e) => set({ enabled: e.currentTarget.checked })} /></label>
     </>
   );

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { get, getTagged, problemText, type DriverStatus } from "../api";
 import type { components } from "../api.gen";
 import { drivers, DriverState } from "../drivers";
+import { engines } from "../engines";
 import { count, decimal, natural, when } from "../format";
 import { may } from "../session";
 import { texts, word } from "../strings";
@@ -43,7 +44,7 @@ function Detail({ d, canBrowse, onOpen }: { d: DriverStatus; canBrowse: boolean;
   );
 }
 
-function Row({ d, expanded, canBrowse, onExpand, onOpen }: { d: DriverStatus; expanded: boolean; canBrowse: boolean; onExpand: () => void; onOpen: (kind: "change" | "remove" | "test" | "browse") => void }) {
+function Row({ d, shared, expanded, canBrowse, onExpand, onOpen }: { d: DriverStatus; shared: boolean; expanded: boolean; canBrowse: boolean; onExpand: () => void; onOpen: (kind: "change" | "remove" | "test" | "browse") => void }) {
   const late = d.cycles.filter((c) => c.reachedMs > c.intervalMs * 1.2);
   const shown = late[0] ?? d.cycles[0];
   return (
@@ -52,6 +53,7 @@ function Row({ d, expanded, canBrowse, onExpand, onOpen }: { d: DriverStatus; ex
         <th scope="row"><button type="button" class="expand" aria-expanded={expanded} onClick={onExpand}>{d.driverId}</button></th>
         <td data-label={t("driver.type")}>{d.type}</td>
         <td data-label={t("state")}><DriverState d={d} /></td>
+        {shared && <td data-label={t("overview.engine")}>{d.engine ?? "–"}</td>}
         <td class="end figure" data-label={t("tags")}>{count(d.tagCount)}</td>
         <td class="end figure" data-label={t("samples")}>{decimal(d.samplesPerSecond, 1)}</td>
         <td class={`end figure${late.length ? " late" : ""}`} data-label={t("driver.cycle")}>{shown ? t("driver.reached", { reached: decimal(shown.reachedMs, 0), wanted: decimal(shown.intervalMs, 0) }) : "–"}{late.length > 0 && <em> {t("driver.late")}</em>}</td>
@@ -60,18 +62,20 @@ function Row({ d, expanded, canBrowse, onExpand, onOpen }: { d: DriverStatus; ex
         <td class="end figure" data-label={t("driver.queued")}>{count(d.queuedWrites)}</td>
         <td data-label={t("driver.since")}>{when(d.connectedSince)}</td>
       </tr>
-      {expanded && <tr class="beneath"><td colSpan={10}><Detail d={d} canBrowse={canBrowse} onOpen={onOpen} /></td></tr>}
+      {expanded && <tr class="beneath"><td colSpan={shared ? 11 : 10}><Detail d={d} canBrowse={canBrowse} onOpen={onOpen} /></td></tr>}
     </>
   );
 }
 
 export default function Drivers() {
   useRepeat(() => void drivers.read(), 3000);
+  useRepeat(() => void engines.read(), 30_000);
   const [expanded, setExpanded] = useState<string>();
   const [types, setTypes] = useState<DriverType[]>();
   const [opened, setOpened] = useState<Opened>();
   useRepeat(() => { if (!types) void get<DriverType[]>("/api/v1/driver-types").then(setTypes, () => undefined); }, 3000, [!types]);
   const list = drivers.data.value;
+  const shared = !!engines.data.value?.bus;
   const sorted = list ? [...list].sort((a, b) => Number(a.state === "Online") - Number(b.state === "Online") || (natural(a.driverId) < natural(b.driverId) ? -1 : 1)) : [];
   const close = () => setOpened(undefined);
   const done = () => { close(); void drivers.read(); };
@@ -98,14 +102,14 @@ export default function Drivers() {
         <table class="plain wide">
           <thead>
             <tr>
-              <th>{t("name")}</th><th>{t("driver.type")}</th><th>{t("state")}</th><th class="end">{t("tags")}</th><th class="end">{t("samples")}</th>
+              <th>{t("name")}</th><th>{t("driver.type")}</th><th>{t("state")}</th>{shared && <th>{t("overview.engine")}</th>}<th class="end">{t("tags")}</th><th class="end">{t("samples")}</th>
               <th class="end">{t("driver.cycle")}</th><th class="end">{t("driver.roundtrip")}</th><th class="end">{t("driver.errors")}</th><th class="end">{t("driver.queued")}</th><th>{t("driver.since")}</th>
             </tr>
           </thead>
           <tbody>
             {sorted.map((d) => (
               <Row
-                key={d.driverId} d={d} expanded={expanded === d.driverId} canBrowse={!!types?.find((x) => x.name === d.type)?.canBrowse}
+                key={d.driverId} d={d} shared={shared} expanded={expanded === d.driverId} canBrowse={!!types?.find((x) => x.name === d.type)?.canBrowse}
                 onExpand={() => setExpanded(expanded === d.driverId ? undefined : d.driverId)} onOpen={(kind) => void open(kind, d.driverId)}
               />
             ))}
