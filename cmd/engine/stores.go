@@ -84,10 +84,14 @@ func share(ctx context.Context, o *otkit.Options, s engineconfig.Engine, db *sto
 		return err
 	}
 	o.Predictive.Registry = models
-	messages, err := busstore.New(ctx, db, busstore.Options{Logger: log})
+	labels, err := s.Cluster.LabelMap()
 	if err != nil {
 		return err
 	}
-	o.Shared.Cluster = &clusterpart.Options{Store: sessions, Bus: messages}
+	messages, err := s.Cluster.OpenBus(ctx, db, log)
+	if err != nil {
+		return err
+	}
+	o.Shared.Cluster = &clusterpart.Options{Store: sessions, Bus: messages, Name: s.Cluster.Name, URL: s.ClusterURL(), Labels: labels}
 	return nil
 }

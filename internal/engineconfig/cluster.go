@@ -27,6 +27,7 @@ import (
 
 // Cluster is about engines that share a plant, and with it a database.
 type Cluster struct {
+	Name   string          `key:"name" doc:"What people call this engine among the others; empty for its host and the first characters of its id."`
 	Labels json.RawMessage `key:"labels" doc:"What tells this engine from others, an object of texts, such as {hall: north}. A driver may require labels of the engine that runs it. Every engine has the label engine, which is its id."`
 	URL    string          `key:"url" doc:"Where clients and bridges reach this engine, such as https://engine-1.example.com:5001, for others to see; empty for discovery.engineUrl."`
 	Bus    Bus             `key:"bus" doc:"How engines send messages to each other: over NATS that is there (url), over a NATS server in the process of each engine (listen), or else over the database, which takes more of it and some milliseconds more."`
