@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { acknowledge } from "./alarms";
 import { AcknowledgeDialog, CommentDialog, ShelveDialog } from "./alarmdialogs";
 import { alarms, changed, isSuppressed, needsAck, stateOf } from "./alarmstore";
@@ -46,6 +46,14 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
     return () => void (gone = true);
   }, [id, state, comments]);
 
+  // A button that goes with a state takes the keyboard with it.
+  const body = useRef<HTMLDivElement>(null);
+  const before = useRef(state);
+  useEffect(() => {
+    if (before.current !== state && document.activeElement === document.body) body.current?.focus();
+    before.current = state;
+  }, [state]);
+
   const act = async (what: string, done: string) => {
     if (!a) return;
     try {
@@ -65,7 +73,7 @@ export function AlarmDetail({ id, tab }: { id: string; tab: string }) {
         <span class="spring" />
         <a class="icon-button" href={href("alarms", tab)} aria-label={t("close")}><Icon name="close" /></a>
       </header>
-      <div class="scroll body" tabIndex={0} role="group" aria-labelledby="detail-title">
+      <div ref={body} class="scroll body" tabIndex={0} role="group" aria-labelledby="detail-title">
         {a && (
           <>
             <p class="lead">{a.message}</p>

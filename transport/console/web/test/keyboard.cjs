@@ -73,7 +73,8 @@ test("a shift by the keyboard alone", async () => {
   await comes(page, /^Acknowledge$/);
   await page.keyboard.press("Enter");
   await page.getByText("1 acknowledged.").waitFor();
-  await page.waitForFunction(() => document.activeElement !== document.body, undefined, { timeout: 5000 });
+  await page.getByRole("complementary").getByRole("button", { name: "Acknowledge" }).waitFor({ state: "detached" });
+  await page.waitForFunction(() => document.activeElement?.matches("aside *"), undefined, { timeout: 5000 });
   await done();
 });
 

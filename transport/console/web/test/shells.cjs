@@ -1,5 +1,5 @@
 const fs = require("node:fs");
-const { test, assert, user, password, open, signIn, view, changes, findings } = require("./browser.cjs");
+const { test, assert, engine, user, password, open, signIn, view, changes, findings } = require("./browser.cjs");
 
 test("a shell is downloaded, changed and uploaded again", async () => {
   const { context, done } = await open();
