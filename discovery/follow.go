@@ -64,7 +64,7 @@ func (s *Service) takeOver(ctx context.Context) (err error) {
 	leases := map[string]*linked.Lease{}
 	for id, b := range s.bridge {
 		lease := s.leaseOf(b.DriverID)
-		if lease != nil && (b.attach || b.lease == nil || b.lease.Epoch != lease.Epoch) {
+		if lease != nil && (b.attach || !b.has(lease)) {
 			leases[id] = lease
 		}
 	}
@@ -163,13 +163,18 @@ func (s *Service) load(ctx context.Context) error {
 func (s *Service) mirror(ctx context.Context, stored *Binding) bool {
 	s.mu.Lock()
 	known := s.bridge[stored.BridgeID]
-	if known != nil && s.busy[stored.BridgeID] == nil && known.ManifestHash == stored.ManifestHash {
+	// What was read may be out of date by now. That does no harm where it is read again soon.
+	simple := known != nil && s.busy[stored.BridgeID] == nil && known.ManifestHash == stored.ManifestHash &&
+		(!s.owned(known) || known.BoundAt.Equal(stored.BoundAt))
+	if simple {
 		s.adopt(known, stored)
-		s.mu.Unlock()
-		return true
 	}
+	again := known != nil && known.DriverID != stored.DriverID // it was unbound and bound again
 	s.mu.Unlock()
-	if known != nil && known.DriverID != stored.DriverID { // it was unbound and bound again
+	switch {
+	case simple:
+		return true
+	case again:
 		s.removed(ctx, stored.BridgeID)
 		return false
 	}

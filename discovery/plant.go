@@ -123,7 +123,7 @@ func (s *Service) moved(bridgeID string, err error) error {
 func (s *Service) claim(ctx context.Context, bridgeID string, lease *linked.Lease) error {
 	s.mu.Lock()
 	known := s.bridge[bridgeID]
-	if known == nil || known.lease != nil && known.lease.Epoch == lease.Epoch {
+	if known == nil || known.has(lease) {
 		s.mu.Unlock()
 		return nil
 	}
@@ -141,6 +141,11 @@ func (s *Service) claim(ctx context.Context, bridgeID string, lease *linked.Leas
 		return s.showStored(ctx, b)
 	}
 	return nil
+}
+
+// has reports whether the bridge was claimed by a lease. s.mu is held.
+func (b *bridge) has(lease *linked.Lease) bool {
+	return b.lease != nil && b.lease.Epoch == lease.Epoch && b.lease.Valid()
 }
 
 // resume goes on where the engine before has left off. s.mu is held.

@@ -72,6 +72,9 @@ func (db *DB) Backup(ctx context.Context, w io.Writer, opts BackupOptions) error
 	owned := db.ownedTables(opts.Ignore)
 	for _, s := range db.sets {
 		err := s.viewOnce(ctx, func(ctx context.Context, tx *Tx) error {
+			if err := tx.patient(ctx); err != nil {
+				return err
+			}
 			if err := tx.checkOwned(ctx, owned); err != nil {
 				return err
 			}

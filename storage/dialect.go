@@ -65,6 +65,7 @@ type Features struct {
 	Begin     string // a statement that comes first in every transaction; empty for none
 	LockTable string // a statement that locks the table %s for one writer; empty where there is one anyway
 	NoSync    string // a statement after which a transaction need not be durable; empty for none
+	Patient   string // a statement after which a transaction may pause between its statements; empty if it may anyway
 	Contains  string // the condition that the column %s contains the text ?
 	Tables    string // a query for the names of all tables
 }

@@ -264,12 +264,19 @@ func (s *Set) Exclusive(ctx context.Context, name string, work func(Updater) err
 		return explain(s.dialect, err)
 	}
 	update := Updater(s.Update)
-	if held != nil {
+	if held != nil { // such work takes its time
 		update = func(ctx context.Context, op string, fn func(context.Context, *Tx) error) error {
 			start := time.Now()
 			ctx, done, err := s.presence.during(ctx)
 			if err == nil {
-				err = done(s.retry(ctx, func() error { return s.alone(ctx, held, fn) }))
+				err = done(s.retry(ctx, func() error {
+					return s.alone(ctx, held, func(ctx context.Context, tx *Tx) error {
+						if err := tx.patient(ctx); err != nil {
+							return err
+						}
+						return fn(ctx, tx)
+					})
+				}))
 			}
 			s.observe(op, time.Since(start), err)
 			return err

@@ -169,6 +169,16 @@ func (t *Tx) NoSync(ctx context.Context) error {
 	return err
 }
 
+// patient lets the transaction pause between its statements, as it does while what it writes comes from a file. Others are ended by the database
+// when they pause for some seconds: an engine that hangs must not keep locks that the others wait for.
+func (t *Tx) patient(ctx context.Context) error {
+	if t.set.features.Patient == "" {
+		return nil
+	}
+	_, err := t.Exec(ctx, t.set.features.Patient)
+	return err
+}
+
 // Features returns how the database is used best.
 func (t *Tx) Features() Features { return t.set.features }
 

@@ -56,6 +56,7 @@ func TestALostLeaseEndsTheLink(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Equal(t, map[string]uint64{"epoch-1": 1}, m.positions)
 		require.Zero(t, p.ends(), "it has found out by itself")
+		require.NotContains(t, m.noted(), "stored a=2")
 		for {
 			f, err := p.recv()
 			if err != nil {
@@ -92,6 +93,7 @@ func TestALeaseThatIsLostBeforeThePosition(t *testing.T) {
 		lease.valid.Store(false)
 		close(lease.done)
 		p.ends()
+		synctest.Wait()
 		require.Empty(t, m.positions)
 
 		// Another engine stores one of them, and the link comes back: what was stored here counts no more, since its alarms were left to the other engine.

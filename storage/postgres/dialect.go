@@ -50,7 +50,7 @@ func (dialect) Classify(err error) storage.ErrorClass {
 		return storage.Unique
 	case "53100": // disk_full
 		return storage.Full
-	case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
+	case "40001", "40P01", "55P03", "25P03": // serialization_failure, deadlock_detected, lock_not_available; it has paused for too long
 		return storage.Retry
 	case "XX001", "XX002": // data_corrupted, index_corrupted
 		return storage.Corrupt
@@ -179,6 +179,7 @@ func (d dialect) Features() storage.Features {
 		Begin:       begin,
 		LockTable:   "LOCK TABLE %s IN EXCLUSIVE MODE",
 		NoSync:      "SET LOCAL synchronous_commit = off",
+		Patient:     "SET LOCAL " + maxPause + " = 0",
 		Contains:    "strpos(%s, ?) > 0",
 		Tables:      tables,
 	}

@@ -50,6 +50,9 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 	if config.RuntimeParams["jit"] == "" {
 		config.RuntimeParams["jit"] = "off" // compiling takes longer than the longest of our queries
 	}
+	if config.RuntimeParams[maxPause] == "" {
+		config.RuntimeParams[maxPause] = "3000" // ms: as long as the lease of an engine that hangs
+	}
 	if opts.Schema != "" {
 		config.RuntimeParams["search_path"] = `"` + opts.Schema + `"`
 	}
@@ -74,6 +77,9 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 	}
 	return storage.New(ctx, d, map[storage.SetName]storage.Pools{storage.State: one, storage.History: one}, opts.Options, schemas...)
 }
+
+// maxPause is the parameter that says when the server ends a transaction whose client does nothing: its locks would hold up all others.
+const maxPause = "idle_in_transaction_session_timeout"
 
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
@@ -132,6 +138,7 @@ func (d *dialect) look(ctx context.Context, config *pgx.ConnConfig, opts Options
 	if d.pooled = d.pooled || pid != conn.PgConn().PID(); d.pooled {
 		// Prepared statements stay with a connection of the server, which may be another one each time.
 		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		delete(config.RuntimeParams, maxPause) // a lock is held by a transaction that does nothing, see holdInTx
 		if path := config.RuntimeParams["search_path"]; path != "" {
 			d.path = path // that of the connection may be lost with it
 		}
