@@ -20,6 +20,7 @@ import (
 	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
+	"github.com/otkit/otkit/storage/modelstore"
 	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 )
@@ -39,7 +40,7 @@ type DB struct {
 // Schemas returns the schemas of every domain.
 func Schemas() []storage.Schema {
 	return []storage.Schema{accountstore.Schema(), tagstore.Schema(), alarmstore.Schema(), alertstore.Schema(), aasstore.Schema(), auditstore.Schema(), historystore.Schema(), devicestore.Schema(),
-		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(), driverstore.Schema(), busstore.Schema()}
+		bindingstore.Schema(), maintenancestore.Schema(), tagconfigstore.Schema(), derivedstore.Schema(), driverstore.Schema(), busstore.Schema(), modelstore.Schema()}
 }
 
 // New makes the stores over a database that was opened with all schemas, and closes it if that fails.

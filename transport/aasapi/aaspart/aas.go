@@ -14,6 +14,7 @@ import (
 	"github.com/otkit/otkit/transport/aasapi"
 	"github.com/otkit/otkit/transport/aasapi/aasgrpc"
 	"github.com/otkit/otkit/transport/aasapi/aasv1"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/server"
 	"github.com/otkit/otkit/transport/tagsapi/tagspart"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	API          aasapi.Options
 	MaxBodyBytes int64      // of a JSON body; see aasapi.Options
 	TagMapping   TagMapping // tags that become submodels
+	// Cluster has the engines that share the store and the tags; nil if this one has them for itself. One of them maps tags.
+	Cluster *clusterpart.Cluster
 
 	Now    func() time.Time // default: time.Now
 	Logger *slog.Logger     // default: discards
@@ -94,7 +97,7 @@ func (a *AAS) Service() *repository.Service { return a.service }
 func (a *AAS) Part() server.Part {
 	p := server.Part{Name: "aas", Operations: Operations(), Routes: a.routes, GRPC: a.grpc, Drain: a.drain, Close: a.service.Close}
 	if len(a.opts.TagMapping.Equipment) > 0 {
-		p.Jobs = append(p.Jobs, a.mapping)
+		p.Jobs = append(p.Jobs, a.opts.Cluster.Once("aas-mapping", a.mapping))
 	}
 	return p
 }
