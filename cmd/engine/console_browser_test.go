@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/internal/npmtest"
+	"github.com/otkit/otkit/internal/pgtest"
 	"github.com/otkit/otkit/internal/realtest"
 )
 
@@ -52,6 +53,17 @@ func TestTwoEnginesOfOneHostInOneBrowser(t *testing.T) {
 	chromiumOf(t)
 	e, other := start(t, known, "-data", t.TempDir()), start(t, known, "-data", t.TempDir())
 	e.drive("engines.cjs", other.url)
+}
+
+// An admin sees what no engine of a plant does and why, and drains one; a viewer cannot.
+func TestTheEnginesOfAPlantInABrowser(t *testing.T) {
+	t.Parallel()
+	chromiumOf(t)
+	env, data := with(known, []string{"Storage__Driver=postgres", "Storage__Dsn=" + pgtest.DSN(t)}), t.TempDir()
+	e := start(t, env, "-data", data)
+	start(t, env, "-data", t.TempDir())
+	run(t, env, password, "users", "add", "-data", data, "-role", "Viewer", "vera").ok(t)
+	e.drive("cluster.cjs", "vera")
 }
 
 // An admin adds and removes a user and finds it in the audit log.

@@ -119,7 +119,7 @@ export function Overview() {
         </div>
       </Panel>
       <Panel id="rate" title={t("overview.rate")} beside={a && <span class="quiet">{t("overview.peak", { n: count(a.peak), floods: count(a.floods.length) })}</span>} error={trendOfAlarms.data.value ? undefined : trendOfAlarms.error.value}><Rate /></Panel>
-      <Panel id="field" title={t("overview.field")} beside={<span class="quiet">{t("overview.fieldCount", { bridges: b ? `${count(up)}/${count(b.length)}` : none, devices: v ? `${count(working)}/${count(v.length)}` : none })}</span>}>
+      <Panel id="field" title={t(plant.length > 1 ? "overview.plant" : "overview.field")} beside={<span class="quiet">{t("overview.fieldCount", { bridges: b ? `${count(up)}/${count(b.length)}` : none, devices: v ? `${count(working)}/${count(v.length)}` : none })}</span>}>
         <div class="scroll" tabIndex={0} role="group" aria-labelledby="field-title">
           <table class="plain">
             <thead><tr><th>{t("name")}</th><th>{t("overview.kind")}</th><th>{t("state")}</th><th class="end">{t("overview.seen")}</th></tr></thead>

@@ -168,7 +168,7 @@ for (const colorScheme of ["light", "dark"]) {
     await page.getByLabel("User name").waitFor();
     await findings(page, "sign-in");
     await signIn(page);
-    for (const [hash, ready] of [["#/overview", ".urgent"], ["#/tags", ".rows .row"], ["#/tags/sim.temperature", ".plot canvas"], ["#/alarms", ".rows .row"], ["#/alarms/suppressed", ".grid"], ["#/alarms/history", ".rows .row"], ["#/drivers", "tbody tr"]]) {
+    for (const [hash, ready] of [["#/overview", ".urgent"], ["#/tags", ".rows .row"], ["#/tags/sim.temperature", ".plot canvas"], ["#/alarms", ".rows .row"], ["#/alarms/suppressed", ".grid"], ["#/alarms/history", ".rows .row"], ["#/drivers", "tbody tr"], ["#/engines", "tbody tr"]]) {
       await view(page, hash);
       await page.locator(ready).first().waitFor();
       await findings(page, hash);
@@ -185,7 +185,7 @@ test("a phone in Korean", async () => {
   await page.getByLabel("비밀번호").fill(password);
   await page.getByRole("button", { name: "로그인" }).click();
   await page.getByText("조치 필요").waitFor();
-  for (const hash of ["#/overview", "#/tags", "#/tags/sim.temperature", "#/alarms", "#/drivers"]) {
+  for (const hash of ["#/overview", "#/tags", "#/tags/sim.temperature", "#/alarms", "#/drivers", "#/engines"]) {
     await view(page, hash);
     await page.locator("main h1, main h2").first().waitFor({ state: "attached" });
     assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && !e.closest(".sr, .head, .scroll") && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 120)).slice(0, 3)), [], `${hash} is wider than the phone`);
