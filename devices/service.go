@@ -186,7 +186,7 @@ func (s *Service) Change(ctx context.Context, id string, e Event) (Device, error
 // comes to be there is not known. If none has them, it returns [ErrNotOwner]: the command was not begun. An emergency stop is stored then, for
 // the next owner to carry out, and told to the device if [Shared.Stop] can; what is known is in the record.
 func (s *Service) Submit(ctx context.Context, c Command, by string) (Record, error) {
-	t := s.tenure()
+	t := s.ready()
 	if t == nil {
 		return s.submitElsewhere(ctx, c, by)
 	}
@@ -225,8 +225,8 @@ func (s *Service) Connected(id string) error { return s.connection(id, Connected
 func (s *Service) Disconnected(id string) error { return s.connection(id, Disconnected) }
 
 func (s *Service) connection(id string, e Event) error {
-	t := s.role.Load().tenure
-	if t == nil || !t.stands() {
+	t := s.tenure()
+	if t == nil {
 		return ErrNotOwner
 	}
 	return t.connection(id, e)
@@ -239,8 +239,8 @@ func (s *Service) connection(id string, e Event) error {
 //
 // Report is for executors: if another engine has the devices, it returns [ErrNotOwner]. [Service.Relay] is for devices that report by themselves.
 func (s *Service) Report(id string, t Telemetry) error {
-	owner := s.role.Load().tenure
-	if owner == nil || !owner.stands() {
+	owner := s.tenure()
+	if owner == nil {
 		return ErrNotOwner
 	}
 	return owner.Report(id, t)

@@ -56,13 +56,22 @@ func alone(c *control) *tenure {
 // stands reports whether this engine may use the devices.
 func (t *tenure) stands() bool { return !t.over.Load() && t.valid() }
 
-// openTime is how long calls wait for the fleets of a new owner.
-const openTime = 2 * time.Second
-
 // tenure returns that of this engine, nil if it may not use the devices.
 func (s *Service) tenure() *tenure {
 	t := s.role.Load().tenure
 	if t == nil || !t.stands() {
+		return nil
+	}
+	return t
+}
+
+// openTime is how long commands wait for the executors of a new owner.
+const openTime = 2 * time.Second
+
+// ready is tenure for a command.
+func (s *Service) ready() *tenure {
+	t := s.tenure()
+	if t == nil {
 		return nil
 	}
 	select {
@@ -75,9 +84,11 @@ func (s *Service) tenure() *tenure {
 
 // Owns reports whether this engine has the devices: whether it may send them anything. Without [Options.Shared] it always does.
 func (s *Service) Owns() bool {
-	t := s.role.Load().tenure
-	return t != nil && t.stands()
+	return s.tenure() != nil
 }
+
+// Shared reports whether other engines have the same devices: whether [Options.Shared] is set.
+func (s *Service) Shared() bool { return s.opts.Shared != nil }
 
 // Active returns how many commands have not ended, as far as this engine has them.
 func (s *Service) Active() int {
@@ -290,7 +301,7 @@ func (o owned) Change(ctx context.Context, id string, e Event) (Device, error) {
 }
 
 func (o owned) Submit(ctx context.Context, c Command, by string) (Record, error) {
-	t := o.s.tenure()
+	t := o.s.ready()
 	if t == nil {
 		return Record{}, ErrNotOwner
 	}

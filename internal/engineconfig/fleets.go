@@ -39,7 +39,7 @@ type VDA5050 struct {
 	URL           string           `key:"url" doc:"MQTT broker of vehicles that speak VDA 5050, mqtt://host:1883 or mqtts://host:8883; empty for none."`
 	Username      string           `key:"username" doc:"Account at the broker; empty for none."`
 	Password      string           `key:"password" secret:"true" doc:"Its password."`
-	ClientID      string           `key:"clientId" doc:"Client id at the broker, one of its own for each engine; empty for a random one."`
+	ClientID      string           `key:"clientId" doc:"Client id at the broker, the same for the engines of a plant: the one that takes over ends the connection of the one before. Empty for one that is made of the vehicles, or random where an engine is alone."`
 	Interface     string           `key:"interface" default:"uagv" rule:"required" doc:"First level of the topics."`
 	CAFile        string           `key:"caFile" doc:"PEM file with the authorities of the broker's certificate; empty for those of the system."`
 	Vehicles      []VDA5050Vehicle `key:"vehicles" doc:"Vehicles of the broker, a list."`
@@ -120,12 +120,17 @@ func (v VDA5050) fleet(log *slog.Logger, p *settings.Problems) *devicespart.Flee
 		return nil
 	}
 	fleet.Open = func(ctx context.Context, s *devices.Service) (devicespart.Connection, error) {
-		o.Reports = s
+		o := o
+		o.Reports, o.Valid = s, s.Owns
+		if o.ClientID == "" && s.Shared() {
+			o.ClientID = o.SharedClientID()
+		}
 		vehicles, err := vda5050.Connect(ctx, o)
 		if err != nil {
 			return devicespart.Connection{}, err
 		}
 		return devicespart.Connection{Executor: vehicles, Err: vehicles.Err, Close: vehicles.Close}, nil
 	}
+	fleet.Stop = func(ctx context.Context, deviceID string) error { return vda5050.Stop(ctx, o, deviceID) }
 	return fleet
 }

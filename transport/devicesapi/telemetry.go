@@ -24,7 +24,7 @@ func (h *handlers) GetDeviceTelemetry(_ context.Context, r gen.GetDeviceTelemetr
 }
 
 // ReportDeviceTelemetry implements POST /api/v1/devices/{id}/telemetry.
-func (h *handlers) ReportDeviceTelemetry(_ context.Context, r gen.ReportDeviceTelemetryRequestObject) (gen.ReportDeviceTelemetryResponseObject, error) {
+func (h *handlers) ReportDeviceTelemetry(ctx context.Context, r gen.ReportDeviceTelemetryRequestObject) (gen.ReportDeviceTelemetryResponseObject, error) {
 	if err := h.mayReport(r.ID); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (h *handlers) ReportDeviceTelemetry(_ context.Context, r gen.ReportDeviceTe
 	if v := b.Velocity; v != nil {
 		t.Velocity = &devices.Velocity{X: v.X, Y: v.Y, Omega: v.Omega}
 	}
-	if err := h.service.Report(r.ID, t); err != nil {
+	if err := h.service.Relay(ctx, r.ID, t); err != nil {
 		return nil, err
 	}
 	return gen.ReportDeviceTelemetry204Response{}, nil

@@ -14,6 +14,9 @@ func (d *Devices) raiseAlarms(a *alarmspart.Alarms) error {
 	if o.Logger == nil {
 		o.Logger = d.opts.Logger
 	}
+	if c := d.opts.Cluster; c != nil {
+		o.Engine, o.Owns = c.Engine(), d.service.Owns
+	}
 	m, err := devicealarms.New(d.service, a.Service(), o)
 	if err == nil {
 		d.jobs = append(d.jobs, m.Run)

@@ -10,7 +10,7 @@ import (
 	"github.com/otkit/otkit/transport/health"
 )
 
-// check is Degraded while the journal of commands cannot be written or a fleet cannot be reached. Faults of devices are
+// check is Degraded while the journal of commands cannot be written, a fleet cannot be reached, or the engine that has the devices is not heard. Faults of devices are
 // counted: they are no faults of the server. Anybody may read the result, so it has names of fleets and figures only.
 func (d *Devices) check(context.Context) health.Result {
 	n := countOf(d.service.List())
@@ -21,8 +21,11 @@ func (d *Devices) check(context.Context) health.Result {
 	}
 	away := d.fleets.away()
 	switch {
-	case d.store.failing.Load():
+	case d.meters.failing.Load():
 		r.Status, r.Description = health.Degraded, "the journal of commands cannot be written: no command begins except for an emergency stop"
+	case n.unheard > 0:
+		r.Status, r.Description = health.Degraded, "the engine that carries out the commands of devices is not heard, or there is none"
+		r.Data["unheard"] = n.unheard
 	case len(away) > 0:
 		r.Status, r.Description = health.Degraded, "fleets cannot be reached: "+strings.Join(slices.Sorted(maps.Keys(away)), ", ")
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/otkit/otkit/transport/aasapi/aaspart"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmspart"
 	"github.com/otkit/otkit/transport/auth"
+	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 	"github.com/otkit/otkit/transport/devicesapi"
 	"github.com/otkit/otkit/transport/health"
 	"github.com/otkit/otkit/transport/server"
@@ -33,6 +34,10 @@ type Options struct {
 	// See devices.Options.
 	Timeout, OfflineAfter, Retention time.Duration
 	QueueLimit, MaxDevices           int
+
+	// Cluster joins engines that have the same devices in the same Store, which must be a devices.SharedStore: one of them carries out commands. All of
+	// them need the same Safety and Fleets. Default: the devices are this engine's own.
+	Cluster *clusterpart.Cluster
 
 	// Alarms are the options of the alarms about devices. Now and Logger default to those below.
 	Alarms        devicealarms.Options
@@ -70,9 +75,9 @@ func (o Options) withDefaults() (Options, error) {
 type Devices struct {
 	opts    Options
 	service *devices.Service
-	store   *watchedStore
 	meters  *meters
 	fleets  fleets
+	known   *fleetSizes // with a Cluster
 	api     *devicesapi.API
 	jobs    []func(context.Context)
 }
@@ -84,14 +89,20 @@ func New(ctx context.Context, t *tagspart.Tags, a *alarmspart.Alarms, s *aaspart
 		return nil, err
 	}
 	d := &Devices{opts: o, meters: newMeters()}
+	d.fleets.ids = idsOf(o.Fleets)
 	store := watch(o.Store, d.meters, o.Logger)
-	d.store = store.watched()
+	if o.Cluster != nil {
+		store = watchShared(o.Store, d.meters, o.Logger)
+	}
 	d.service, err = devices.New(ctx, store, devices.Options{Safety: &timedSafety{o.Safety, d.meters.checks}, Executor: d.fleets.executor, Timeout: o.Timeout,
-		OfflineAfter: o.OfflineAfter, Retention: o.Retention, QueueLimit: o.QueueLimit, MaxDevices: o.MaxDevices, Now: o.Now, Logger: o.Logger})
+		OfflineAfter: o.OfflineAfter, Retention: o.Retention, QueueLimit: o.QueueLimit, MaxDevices: o.MaxDevices, Shared: d.share(), Now: o.Now, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
-	if err = errors.Join(d.open(ctx), d.joinHouse(t, a, s)); err == nil {
+	if o.Cluster == nil {
+		err = d.open(ctx)
+	}
+	if err = errors.Join(err, d.joinHouse(t, a, s)); err == nil {
 		d.api, err = devicesapi.New(d.service, devicesapi.Options{Caller: auth.NameOf, MayReset: mayReset, MayReport: d.fleets.mayReport, CommandWait: o.CommandWait,
 			Zones: zonesOf(o.Safety), Now: o.Now})
 	}
@@ -152,7 +163,11 @@ func (d *Devices) routes(r server.Router) error {
 }
 
 // start runs the fleets. They run until the service has ended, so that commands can still end, and are therefore no jobs.
-func (d *Devices) start() { d.fleets.run(d.opts.Logger) }
+func (d *Devices) start() {
+	if d.opts.Cluster == nil {
+		d.fleets.run(d.opts.Logger)
+	}
+}
 
 // endStreams answers those who wait for the end of a command.
 func (d *Devices) endStreams(context.Context) error {
@@ -171,5 +186,9 @@ func (d *Devices) drain(ctx context.Context) error {
 	}
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	return errors.Join(d.service.Close(waiting), d.fleets.close(ctx))
+	err := d.service.Close(waiting)
+	if d.opts.Cluster == nil { // otherwise they end with the lease
+		err = errors.Join(err, d.fleets.close(ctx))
+	}
+	return err
 }

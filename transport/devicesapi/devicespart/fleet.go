@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/otkit/otkit/devices"
@@ -16,8 +17,12 @@ import (
 type Fleet struct {
 	Name    string      // for errors and health; unique
 	Devices []NewDevice // registered by New if they are missing; each belongs to one fleet
-	// Open is called once by New, after the service is made, which the fleet reports to.
+	// Open is called once by New, after the service is made, which the fleet reports to. With Options.Cluster it is called whenever this
+	// engine is to carry out the commands of devices, and nothing may be sent to them while the service does not own them.
 	Open func(ctx context.Context, s *devices.Service) (Connection, error)
+	// Stop tells a device of the fleet to stop, over a connection of its own, while another engine has the devices and does not answer. It may
+	// be nil.
+	Stop func(ctx context.Context, deviceID string) error
 }
 
 // NewDevice is a device that a fleet brings.
@@ -69,6 +74,8 @@ func fleetError(f Fleet, err error) error { return fmt.Errorf("devices: fleet %s
 
 // fleets are the open ones.
 type fleets struct {
+	ids map[string]bool // of the devices of all fleets, also of those that are not open
+
 	mu        sync.Mutex
 	opened    []openFleet
 	executors map[string]devices.Executor // by device
@@ -79,6 +86,16 @@ type fleets struct {
 type openFleet struct {
 	Connection
 	name string
+}
+
+func idsOf(list []Fleet) map[string]bool {
+	ids := map[string]bool{}
+	for _, f := range list {
+		for _, d := range f.Devices {
+			ids[d.ID] = true
+		}
+	}
+	return ids
 }
 
 // open opens a fleet.
@@ -113,7 +130,7 @@ var errConnected = fault.New(fault.Conflict, "DEVICE_CONNECTED", "the device rep
 
 // mayReport returns nil for a device of no fleet.
 func (l *fleets) mayReport(deviceID string) error {
-	if l.executor(deviceID) != nil {
+	if l.ids[deviceID] {
 		return errConnected.On("deviceId", deviceID)
 	}
 	return nil
@@ -157,7 +174,7 @@ func (l *fleets) run(log *slog.Logger) {
 func (l *fleets) close(ctx context.Context) error {
 	l.mu.Lock()
 	open, stop := l.opened, l.stop
-	l.opened, l.stop = nil, nil
+	l.opened, l.stop, l.executors = nil, nil, nil
 	l.mu.Unlock()
 	if stop != nil {
 		stop()
@@ -176,4 +193,16 @@ func (l *fleets) close(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+var errNoDirectStop = errors.New("its fleet has no way to do that")
+
+// stopDirectly tells a device to stop that another engine has.
+func (d *Devices) stopDirectly(ctx context.Context, deviceID string) error {
+	for _, f := range d.opts.Fleets {
+		if f.Stop != nil && slices.ContainsFunc(f.Devices, func(n NewDevice) bool { return n.ID == deviceID }) {
+			return f.Stop(ctx, deviceID)
+		}
+	}
+	return errNoDirectStop
 }

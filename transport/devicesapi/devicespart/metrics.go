@@ -1,6 +1,8 @@
 package devicespart
 
 import (
+	"sync/atomic"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/otkit/otkit/devices"
@@ -8,6 +10,7 @@ import (
 
 // meters count what happens to commands.
 type meters struct {
+	failing  atomic.Bool            // the last write of the store failed
 	commands *prometheus.CounterVec // by outcome
 	refused  *prometheus.CounterVec // by policy
 	checks   prometheus.Histogram
@@ -62,6 +65,7 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 // counts are how many devices there are of a kind.
 type counts struct {
 	all, faulty, stopped int
+	unheard              int // the engine that has them is not heard
 	states               map[devices.State]int
 }
 
@@ -71,6 +75,9 @@ func countOf(list []devices.Device) counts {
 		n.states[d.State]++
 		if d.StopLatched {
 			n.stopped++
+		}
+		if d.Unheard {
+			n.unheard++
 		}
 		if d.Telemetry != nil && len(d.Telemetry.Faults) > 0 {
 			n.faulty++

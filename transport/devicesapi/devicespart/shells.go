@@ -59,9 +59,9 @@ func (d *Devices) makeShells(a *aaspart.AAS, withTags bool) error {
 			return err
 		}
 	}
-	d.jobs = append(d.jobs, func(ctx context.Context) {
+	d.jobs = append(d.jobs, d.opts.Cluster.Once("device-shells", func(ctx context.Context) {
 		follow(ctx, d.service, func(changed []devices.Device) { s.bring(ctx, changed) })
-	})
+	}))
 	return nil
 }
 

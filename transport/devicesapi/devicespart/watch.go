@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,9 +14,8 @@ import (
 // watchedStore notes the outcomes of commands, and whether the store can be written.
 type watchedStore struct {
 	devices.Store
-	log     *slog.Logger
-	meters  *meters
-	failing atomic.Bool // the last write failed
+	log    *slog.Logger
+	meters *meters
 }
 
 // trimmedStore is a watchedStore that can trim its journal.
@@ -26,13 +24,14 @@ type trimmedStore struct {
 	devices.Trimmer
 }
 
-// watchable is a watchedStore with the abilities of the store that it watches.
-type watchable interface {
-	devices.Store
-	watched() *watchedStore
+// sharedWatch is a watchedStore that engines share. Its journal is trimmed by the owner.
+type sharedWatch struct {
+	*watchedStore
+	shared devices.SharedStore
 }
 
-func watch(s devices.Store, m *meters, log *slog.Logger) watchable {
+// watch returns a watchedStore with the abilities of the store.
+func watch(s devices.Store, m *meters, log *slog.Logger) devices.Store {
 	w := &watchedStore{Store: s, log: log, meters: m}
 	if t, ok := s.(devices.Trimmer); ok {
 		return trimmedStore{w, t}
@@ -40,7 +39,28 @@ func watch(s devices.Store, m *meters, log *slog.Logger) watchable {
 	return w
 }
 
-func (w *watchedStore) watched() *watchedStore { return w }
+// watchShared returns a watchedStore that is a devices.SharedStore if the store is one.
+func watchShared(s devices.Store, m *meters, log *slog.Logger) devices.Store {
+	w := &watchedStore{Store: s, log: log, meters: m}
+	if shared, ok := s.(devices.SharedStore); ok {
+		return &sharedWatch{w, shared}
+	}
+	return w
+}
+
+// Fence implements devices.SharedStore.
+func (w *sharedWatch) Fence(ctx context.Context, epoch uint64) (devices.Store, error) {
+	fenced, err := w.shared.Fence(ctx, epoch)
+	if err != nil {
+		return nil, err
+	}
+	return watch(fenced, w.meters, w.log), nil
+}
+
+// Stops implements devices.SharedStore.
+func (w *sharedWatch) Stops(ctx context.Context) ([]devices.Record, error) {
+	return w.shared.Stops(ctx)
+}
 
 // AddCommand implements devices.Store.
 func (w *watchedStore) AddCommand(ctx context.Context, r devices.Record) (devices.Record, bool, error) {
@@ -78,7 +98,7 @@ func (w *watchedStore) UpdateDevices(ctx context.Context, ids []string, change f
 
 // wrote notes whether the store could be written.
 func (w *watchedStore) wrote(err error) {
-	w.failing.Store(err != nil && !errors.Is(err, devices.ErrNoCommand) && !errors.Is(err, devices.ErrNotFound))
+	w.meters.failing.Store(err != nil && !errors.Is(err, devices.ErrNoCommand) && !errors.Is(err, devices.ErrNotFound) && !errors.Is(err, devices.ErrNotOwner))
 }
 
 // note counts and logs the outcome of a command that has ended.
