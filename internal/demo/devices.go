@@ -21,10 +21,10 @@ const (
 
 // fleet is the demo's devices with what commands them.
 type fleet struct {
-	log *slog.Logger
-
-	mu          sync.Mutex
-	dispatchers []*dispatcher // from open on
+	log     *slog.Logger
+	opened  chan struct{} // closed by the first open
+	once    sync.Once
+	service *devices.Service // from then on
 }
 
 // installDevices adds the demo's devices, their hall and the dispatcher, unless the settings have devices of the same ids.
@@ -45,7 +45,7 @@ func installDevices(o *engine.Options) error {
 	if o.Devices.Retention <= 0 || o.Devices.Retention > commandAge {
 		o.Devices.Retention = commandAge
 	}
-	f := &fleet{log: o.Server.Logger}
+	f := &fleet{log: o.Server.Logger, opened: make(chan struct{})}
 	o.Devices.Fleets = append(o.Devices.Fleets, devicespart.Fleet{Name: "demo", Open: f.open, Devices: []devicespart.NewDevice{
 		{ID: RobotID, Name: "Pallet robot", Description: "Simulated mobile robot of the demo"},
 		{ID: ArmID, Name: "Handling arm", Description: "Simulated robot arm of the demo"},
@@ -60,19 +60,19 @@ func (f *fleet) open(_ context.Context, s *devices.Service) (devicespart.Connect
 	if err != nil {
 		return devicespart.Connection{}, err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.dispatchers = newDispatchers(s, f.log)
+	f.once.Do(func() { f.service = s; close(f.opened) })
 	return devicespart.Connection{Executor: sim, Run: func(ctx context.Context) error { return sim.Run(ctx, s.Report) }}, nil
 }
 
 // dispatch commands the devices until ctx ends.
 func (f *fleet) dispatch(ctx context.Context) {
-	f.mu.Lock()
-	list := f.dispatchers
-	f.mu.Unlock()
+	select {
+	case <-f.opened:
+	case <-ctx.Done():
+		return
+	}
 	var wg sync.WaitGroup
-	for _, d := range list {
+	for _, d := range newDispatchers(f.service, f.log) {
 		wg.Go(func() { d.run(ctx) })
 	}
 	wg.Wait()

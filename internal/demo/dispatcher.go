@@ -67,8 +67,11 @@ func (d *dispatcher) run(ctx context.Context) {
 	}
 }
 
-// dispatch gives the next command if it is the dispatcher's turn.
+// dispatch gives the next command if it is the dispatcher's turn. Of several engines, the one that has the devices does.
 func (d *dispatcher) dispatch(ctx context.Context) error {
+	if !d.service.Owns() {
+		return nil
+	}
 	now, err := d.service.Get(d.device)
 	if err != nil {
 		return err
