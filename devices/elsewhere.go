@@ -23,7 +23,7 @@ func (s *Service) pass(ctx context.Context, id string, call func(context.Context
 		m.changed(d) // the caller finds what it has changed
 	}
 	if errors.Is(err, ErrUnanswered) {
-		err = ErrUnanswered.On("deviceId", id).Wrap(err)
+		err = ErrUnanswered.On("deviceId", id).Wrap(errors.Unwrap(err))
 	}
 	return d, err
 }
@@ -63,7 +63,7 @@ func (s *Service) journaled(ctx context.Context, c Command, err error) (Record, 
 	case failed == nil && errors.Is(err, ErrClosed):
 		return Record{}, ErrNotOwner
 	}
-	return Record{}, ErrUnanswered.On("commandId", c.ID).Wrap(errors.Join(err, failed))
+	return Record{}, ErrUnanswered.On("commandId", c.ID).Wrap(errors.Join(errors.Unwrap(err), failed))
 }
 
 // awaitEnd waits until a command has ended in the journal, or for the end of ctx.
@@ -86,7 +86,7 @@ func (s *Service) cancelElsewhere(ctx context.Context, id, by string) (Record, e
 	r, err := s.opts.Shared.Owner.Cancel(asking, id, by)
 	switch {
 	case errors.Is(err, ErrUnanswered):
-		return Record{}, ErrUnanswered.On("commandId", id).Wrap(err)
+		return Record{}, ErrUnanswered.On("commandId", id).Wrap(errors.Unwrap(err))
 	case err != nil:
 		return r, err
 	}

@@ -2057,6 +2057,9 @@ type Device struct {
 	LastSeen time.Time `json:"lastSeen"`
 	Name     string    `json:"name"`
 	TenantID *string   `json:"tenantId"`
+
+	// Unheard true while the engine that carries out its commands is not heard, or there is none: the rest is what was known last, and currentState Unknown unless a person has decided it; absent otherwise.
+	Unheard bool `json:"unheard,omitempty,omitzero"`
 }
 
 // DeviceChanges defines model for DeviceChanges.

@@ -1,6 +1,7 @@
 package devicesapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -156,7 +157,7 @@ func resultOf(r devices.Record) gen.CommandResult {
 	answer := gen.CommandResult{CommandID: r.ID, Success: r.Result.Success, State: gen.CommandPhase(r.Phase), Message: textOrNull(r.Result.Message), Data: r.Result.Data,
 		CompletedAt: timeOrNull(r.Result.CompletedAt)}
 	if !r.Phase.Ended() {
-		answer.Message = textOrNull("the command has not ended; its outcome will be in the list of commands")
+		answer.Message = textOrNull(cmp.Or(r.Result.Message, "the command has not ended; its outcome will be in the list of commands"))
 		answer.Data = map[string]any{"state": string(r.Phase)}
 	}
 	return answer

@@ -97,7 +97,7 @@ func missing(pairs ...string) error {
 
 func deviceOf(d devices.Device) gen.Device {
 	return gen.Device{DeviceID: d.ID, TenantID: textOrNull(d.TenantID), Name: d.Name, Description: d.Description,
-		CurrentState: gen.DeviceState(d.State), LastSeen: d.LastSeen.UTC(), EmergencyStopLatched: d.StopLatched}
+		CurrentState: gen.DeviceState(d.State), LastSeen: d.LastSeen.UTC(), EmergencyStopLatched: d.StopLatched, Unheard: d.Unheard}
 }
 
 func textOrNull(s string) *string {
