@@ -118,7 +118,7 @@ func (e *Engine) parts(ctx context.Context) (list []server.Part, err error) {
 	if e.cluster != nil { // it gives the work away before the parts that do it drain
 		list = append(list, e.cluster.Part())
 		o.Accounts.Cluster, o.Tags.Cluster, o.Alarms.Cluster, o.Alerting.Cluster = e.cluster, e.cluster, e.cluster, e.cluster
-		o.Discovery.Cluster, o.Predictive.Cluster = e.cluster, e.cluster
+		o.Discovery.Cluster, o.Predictive.Cluster, o.Devices.Cluster = e.cluster, e.cluster, e.cluster
 	}
 	if e.audit, err = auditpart.New(o.Audit); err != nil {
 		return list, err

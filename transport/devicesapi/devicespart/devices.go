@@ -36,7 +36,7 @@ type Options struct {
 	QueueLimit, MaxDevices           int
 
 	// Cluster joins engines that have the same devices in the same Store, which must be a devices.SharedStore: one of them carries out commands. All of
-	// them need the same Safety and Fleets. Default: the devices are this engine's own.
+	// them need the same Safety and Fleets. Default, and without a Store: the devices are this engine's own.
 	Cluster *clusterpart.Cluster
 
 	// Alarms are the options of the alarms about devices. Now and Logger default to those below.
@@ -53,7 +53,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fault.Option("devices", "Options.CommandWait", "must be 0 to %s, not %s", devicesapi.MaxWait, o.CommandWait)
 	}
 	if o.Store == nil {
-		o.Store = devices.NewMemory()
+		o.Store, o.Cluster = devices.NewMemory(), nil
 	}
 	if o.Now == nil {
 		o.Now = time.Now
