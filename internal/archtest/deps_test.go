@@ -162,6 +162,7 @@ var users = map[string][]string{
 	"devices":    {"tags"},
 	"discovery":  {"tags"},
 	"predictive": {"tags", "alarms"},
+	"tags":       {"cluster"},
 }
 
 func TestDomainsUseFewOthers(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 	"github.com/otkit/otkit/alerting/silences"
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/bridgehost"
+	"github.com/otkit/otkit/cluster/bus"
 	"github.com/otkit/otkit/devices"
 	"github.com/otkit/otkit/devices/devicetags"
 	"github.com/otkit/otkit/discovery"
@@ -48,12 +49,14 @@ import (
 	"github.com/otkit/otkit/storage/driverstore"
 	"github.com/otkit/otkit/storage/historystore"
 	"github.com/otkit/otkit/storage/maintenancestore"
+	"github.com/otkit/otkit/storage/modelstore"
 	"github.com/otkit/otkit/storage/tagconfigstore"
 	"github.com/otkit/otkit/storage/tagstore"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/derived"
 	tagdrivers "github.com/otkit/otkit/tags/drivers"
 	taghistory "github.com/otkit/otkit/tags/history"
+	"github.com/otkit/otkit/tags/mirror"
 	"github.com/otkit/otkit/tags/tagconfig"
 	"github.com/otkit/otkit/tags/tagtemplate"
 	"github.com/otkit/otkit/transport/aasapi"
@@ -172,6 +175,9 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"drivers.New", "Host", func() (any, error) { return tagdrivers.New(t.Context(), tagdrivers.Deps{}, tagdrivers.Options{}) }},
 		{"driversapi.New", "service", func() (any, error) { return driversapi.New(nil, driversapi.Options{}) }},
 		{"bindingstore.New", "db", func() (any, error) { return bindingstore.New(nil) }},
+		{"modelstore.New", "db", func() (any, error) { return modelstore.New(nil, modelstore.Options{}) }},
+		{"mirror.New", "engine", func() (any, error) { return mirror.New(nil, bus.NewMemory().Join(), mirror.Options{}) }},
+		{"mirror.New bus", "bus", func() (any, error) { return mirror.New(tagEngine, nil, mirror.Options{}) }},
 		{"clusterstore.New", "db", func() (any, error) { return clusterstore.New(nil) }},
 		{"busstore.New", "db", func() (any, error) { return busstore.New(ctx, nil, busstore.Options{}) }},
 		{"derived.New", "tags", func() (any, error) { return derived.New(ctx, nil, derived.Options{}) }},
