@@ -204,14 +204,16 @@ func (s *Service) takeOver(ctx context.Context, t *tenure, m *mirror) error {
 	for failures := 1; ; failures++ {
 		err := s.load(ctx, t, next, seen)
 		switch {
-		case err == nil, ctx.Err() != nil:
+		case err == nil:
 			return nil
 		case errors.Is(err, ErrNotOwner):
 			return err
 		}
-		s.opts.Logger.Warn("failed to take over the devices; retrying", "error", err)
+		if ctx.Err() == nil {
+			s.opts.Logger.Warn("failed to take over the devices; retrying", "error", err)
+		}
 		if !backoff.Wait(ctx, backoff.Delay(50*time.Millisecond, time.Second, failures)) {
-			return nil
+			return nil //nolint:nilerr // the end of ctx is no error
 		}
 	}
 }

@@ -101,7 +101,6 @@ func TestEmergencyStopWithoutAnOwner(t *testing.T) {
 			"The stop is stored, and carried out by the next engine that has the device", got.Result.Message)
 
 		b.tell = func(context.Context, string) error { return nil }
-		at = time.Now()
 		unstored := errors.New("the database is away")
 		p.store.set(only("AddCommand", func(context.Context) error { return unstored }), nil)
 		got, err = b.Submit(t.Context(), stop("2"), "anna")

@@ -2,10 +2,10 @@ package engine_test
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/aas/repository"
@@ -42,17 +42,13 @@ func TestEnginesShareARobot(t *testing.T) {
 	shows := func(x float64) {
 		t.Helper()
 		for i, e := range engines {
-			require.EventuallyWithT(t, func(c *assert.CollectT) {
+			require.Eventually(t, func() bool {
 				d, err := e.Devices().Get("agv")
-				require.NoError(c, err)
-				require.Equal(c, devices.Idle, d.State, "engine %d", i)
-				require.InDelta(c, x, d.Telemetry.Pose.X, 0.01, "engine %d", i)
-				s, err := e.Tags().Read("devices.agv.x")
-				require.NoError(c, err)
-				require.Equal(c, tags.Good, s.Sample.Quality, "engine %d", i)
+				s, failed := e.Tags().Read("devices.agv.x")
 				at, _ := s.Sample.Value.Float()
-				require.InDelta(c, x, at, 0.01, "engine %d", i)
-			}, 30*time.Second, 20*time.Millisecond)
+				return err == nil && failed == nil && d.State == devices.Idle && d.Telemetry.Pose != nil && math.Abs(d.Telemetry.Pose.X-x) < 0.01 &&
+					s.Sample.Quality == tags.Good && math.Abs(at-x) < 0.01
+			}, 30*time.Second, 20*time.Millisecond, "engine %d", i)
 		}
 	}
 	submit := func(e *engine.Engine, id, kind string, parameters map[string]any) devices.Record {

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/accounts"
@@ -191,12 +190,10 @@ func (p *plant) add(e *engine.Engine, id string) {
 func (p *plant) shows(tag string, v int64, engines ...*engine.Engine) {
 	p.t.Helper()
 	for i, e := range engines {
-		require.EventuallyWithT(p.t, func(c *assert.CollectT) {
+		require.Eventually(p.t, func() bool {
 			s, err := e.Tags().Read(tag)
-			require.NoError(c, err)
-			require.Equal(c, tags.IntValue(v), s.Sample.Value, "engine %d", i)
-			require.Equal(c, tags.Good, s.Sample.Quality, "engine %d", i)
-		}, 20*time.Second, 5*time.Millisecond)
+			return err == nil && s.Sample.Value == tags.IntValue(v) && s.Sample.Quality == tags.Good
+		}, 20*time.Second, 5*time.Millisecond, "engine %d", i)
 	}
 }
 

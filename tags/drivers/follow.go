@@ -88,7 +88,7 @@ func (s *Service) followOne(ctx context.Context, id string) error {
 	return nil
 }
 
-// ErrContradicts: the settings of this engine and the database have different drivers of an id.
+// ErrContradicts reports that the settings of this engine and the database have different drivers of an id.
 var ErrContradicts = fault.New(fault.Conflict, "DRIVER_CONTRADICTS", "the settings and the database have different drivers")
 
 // Declare stores the drivers of the settings, so that the engines that share the repository have them, too. Calls cannot change them. If one is stored already

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"time"
 
@@ -115,8 +114,6 @@ func appendValue(b []byte, v tags.Value) []byte {
 	}
 	return append(b, kindNone)
 }
-
-var errMalformed = errors.New("malformed message")
 
 // reader reads a message. After an error it returns zero values.
 type reader struct {

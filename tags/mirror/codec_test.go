@@ -41,7 +41,7 @@ func (none) Close() error                                             { return n
 
 func samples() (list []tags.RemoteSample) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
-	for i, v := range []tags.Value{{}, tags.BoolValue(true), tags.BoolValue(false), tags.IntValue(math.MinInt64), tags.IntValue(math.MaxInt64), tags.FloatValue(-0.0),
+	for i, v := range []tags.Value{{}, tags.BoolValue(true), tags.BoolValue(false), tags.IntValue(math.MinInt64), tags.IntValue(math.MaxInt64), tags.FloatValue(math.Copysign(0, -1)),
 		tags.FloatValue(math.MaxFloat64), tags.StringValue("ä\x00"), tags.StringValue(""), tags.BytesValue(nil), tags.BytesValue([]byte{0, 255})} {
 		list = append(list,
 			tags.RemoteSample{Tag: fmt.Sprint("t", i), Sample: tags.Sample{Value: v, Quality: tags.Good, SourceTime: at, ServerTime: at.Add(time.Nanosecond)}},

@@ -98,7 +98,7 @@ func (m *Mirror) send(ctx context.Context, engine, driver string, requests []tag
 	case errors.Is(err, bus.ErrDown), errors.Is(err, bus.ErrClosed):
 		return nil, nil, tags.ErrDriverOffline.On("driverId", driver).Because("the engine that runs it cannot be reached").Wrap(err)
 	case err != nil:
-		return nil, nil, fmt.Errorf("engine %s: %s", engine, err) // without the fault: what became of the writes is not known
+		return nil, nil, errors.New("engine " + engine + ": " + err.Error()) // without the fault: what became of the writes is not known
 	}
 	var a answer
 	if err := json.Unmarshal(text, &a); err != nil {

@@ -159,7 +159,9 @@ func (e *engine) open(_ context.Context, s *devices.Service) (devicespart.Connec
 }
 
 // line returns where devices move, so that they do not meet.
-func line(device string) float64 { return map[string]float64{"agv": 5, "arm": 25, "outside": 45}[device] }
+func line(device string) float64 {
+	return map[string]float64{"agv": 5, "arm": 25, "outside": 45}[device]
+}
 
 // mover moves devices, for ten seconds each time.
 type mover struct {
@@ -317,7 +319,7 @@ func TestAnEngineThatHangsLosesTheDevices(t *testing.T) {
 		require.Less(t, time.Since(at), 5*time.Second)
 		pass(time.Second)
 		require.False(t, a.service.Owns())
-		require.True(t, b.service.Owns() != c.service.Owns())
+		require.NotEqual(t, b.service.Owns(), c.service.Owns())
 		found, err := b.service.Commands(t.Context(), devices.CommandQuery{ID: "1", Limit: 1})
 		require.NoError(t, err)
 		require.Equal(t, devices.Lost, found[0].Phase)

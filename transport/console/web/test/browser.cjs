@@ -30,8 +30,8 @@ async function open(options = {}) {
   return { context, faults, done: async () => { await context.close(); assert.deepEqual(faults, []); } };
 }
 
-async function signIn(page, name = user, secret = password) {
-  await page.goto(base + "/");
+async function signIn(page, name = user, secret = password, at = base) {
+  await page.goto(at + "/");
   assert.equal(await page.evaluate(() => isSecureContext), base === engine);
   await page.getByLabel("User name").fill(name);
   await page.getByLabel("Password").fill(secret);
