@@ -182,8 +182,6 @@ func (s *Service) Follow(ctx context.Context) {
 func (s *Service) follow(ctx context.Context, m *mirror) {
 	changed := s.roles.C()
 	after, read := Position{}, time.Now()
-	ticker := time.NewTicker(feedInterval)
-	defer ticker.Stop()
 	for s.role.Load().mirror == m && !s.closed.Load() {
 		asking, cancel := context.WithTimeout(ctx, feedTimeout)
 		list, next, err := s.opts.Shared.Owner.Changes(asking, after, feedLimit)
@@ -199,7 +197,7 @@ func (s *Service) follow(ctx context.Context, m *mirror) {
 			}
 		}
 		select {
-		case <-ticker.C:
+		case <-time.After(feedInterval):
 		case <-changed:
 		case <-ctx.Done():
 			return

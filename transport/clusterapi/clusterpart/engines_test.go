@@ -194,7 +194,8 @@ func TestMetricsTellWhyLeasesWereLeft(t *testing.T) {
 		store := &away{Store: p.store}
 		a := p.join("a", func(o *clusterpart.Options) { o.Store = store })
 		b := p.join("b")
-		b.refuses = errors.New("no such device")
+		refused := errors.New("no such device")
+		b.refuses.Store(&refused)
 		pass(20 * time.Second)
 		got := metricstest.Scrape(t, b.parts[1].Metrics...)
 		require.Equal(t, got[`otkit_cluster_leases_taken_total{kind="driver"}`], got[`otkit_cluster_leases_left_total{cause="failed",kind="driver"}`])

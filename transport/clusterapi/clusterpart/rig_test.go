@@ -3,6 +3,7 @@ package clusterpart_test
 import (
 	"context"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,7 +37,7 @@ type engine struct {
 	parts   []server.Part
 	stop    func()
 	heard   map[string]time.Duration // lags of drivers
-	refuses error                    // what its work ends with
+	refuses atomic.Pointer[error]    // what its work ends with
 	slow    time.Duration            // how long its work takes to end
 }
 
@@ -64,8 +65,8 @@ func (p *plant) join(id string, change ...func(*clusterpart.Options)) *engine {
 	}})
 	require.NoError(p.t, err)
 	e.Handle("driver", func(ctx context.Context, _ string, _ *cluster.Held) error {
-		if e.refuses != nil {
-			return e.refuses
+		if err := e.refuses.Load(); err != nil {
+			return *err
 		}
 		<-ctx.Done()
 		time.Sleep(e.slow)
