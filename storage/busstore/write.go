@@ -23,7 +23,7 @@ func (b *Bus) send(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case asked.Err() != nil:
+		case errors.Is(err, context.DeadlineExceeded):
 			b.write(ctx, nil) // to see whether it works again
 			continue
 		case err != nil:
