@@ -18,6 +18,7 @@ import (
 	"github.com/otkit/otkit/cluster"
 	"github.com/otkit/otkit/cluster/bus"
 	"github.com/otkit/otkit/engine"
+	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/tags/drivers"
 	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 )
@@ -50,9 +51,13 @@ func (k *sharedKeys) PublishedKeys(context.Context) ([]accounts.PublicKey, error
 func sharing(t *testing.T, labels ...map[string]string) (list []*platform) {
 	t.Helper()
 	store, line, definitions, shared := cluster.NewMemory(), bus.NewMemory(), drivers.NewMemory(), &sharedKeys{}
+	models := struct {
+		*predictive.MemoryRegistry
+		*predictive.MemoryJobs
+	}{new(predictive.MemoryRegistry), new(predictive.MemoryJobs)}
 	for i, have := range labels {
 		list = append(list, start(t, withTypes, func(o *engine.Options) {
-			o.Tags.Drivers, o.Tags.DriverStore = nil, definitions
+			o.Tags.Drivers, o.Tags.DriverStore, o.Predictive.Registry = nil, definitions, models
 			o.Shared = &engine.Shared{Keys: shared, Cluster: &clusterpart.Options{Store: store, Bus: line.Join(),
 				Name: string(rune('a' + i)), Host: "host", URL: "http://10.0.0.1:5001", Labels: have}}
 		}))
@@ -199,7 +204,7 @@ func TestEnginesShowWhoDoesWhatAndAreDrained(t *testing.T) {
 	require.Equal(t, 204, a.call(accounts.Admin, http.MethodPut, path, nil).status)
 	require.Eventually(t, func() bool {
 		list = a.engines()
-		return list.Engines[1].Draining && list.Engines[1].Owned["driver"] == 0 && list.Engines[0].Owned["driver"] == 1
+		return list.Engines[1].Draining && list.Engines[1].Owned["driver"] == 0 && list.Engines[0].Owned["driver"] == 2 // that of predictions, too
 	}, patience, 10*time.Millisecond)
 	require.FileExists(t, filepath.Join(b.dir, engine.DrainFile))
 	requireProblem(t, b.call(accounts.Admin, http.MethodPut, enginesPath+"/"+first.ID+"/drain", nil), 409, "NO_OTHER_ENGINE")
@@ -209,9 +214,9 @@ func TestEnginesShowWhoDoesWhatAndAreDrained(t *testing.T) {
 		Kind, ID string
 		Epoch    int64
 	}) bool {
-		return w.Kind == "driver"
+		return w.Kind == "driver" && w.ID == "pump"
 	})
-	require.Equal(t, "pump", one.Works[i].ID)
+	require.GreaterOrEqual(t, i, 0)
 	require.GreaterOrEqual(t, one.Works[i].Epoch, int64(2))
 
 	records, _, err := a.Audit().List(t.Context(), audit.Query{Action: "drainEngine", Limit: 10})

