@@ -33,7 +33,7 @@ const (
 // pumpSettings keep the whole history, let a training begin with few failures, and an alarm with the first prediction of one.
 const pumpSettings = `
 tags: {history: {maxAge: -1s}}
-predictive: {horizon: 48h, minFailures: 8, maxRows: 1500, monitor: {results: 1, positive: 1, minConfidence: 0}}
+predictive: {horizon: 48h, minFailures: 8, maxRows: 1500, monitor: {results: 1, positive: 1, minConfidence: 0, maxLoad: 1}}
 `
 
 // newPumpHall fills the history of a data directory.

@@ -30,7 +30,7 @@ type command struct {
 // commands lists all of them, in the order of the help.
 func commands() []command {
 	return slices.Concat(loginCommands(), tagCommands(), alarmCommands(), ruleCommands(), alertCommands(), shellCommands(), bridgeCommands(),
-		driverCommands(), deviceCommands(), predictCommands(), configCommands(), ownCommands())
+		driverCommands(), engineCommands(), deviceCommands(), predictCommands(), configCommands(), ownCommands())
 }
 
 func ownCommands() []command {

@@ -166,6 +166,9 @@ func (c *cli) names(ctx context.Context, kind, typed string) []string {
 	case "driver":
 		a, _, _ := get[[]client.DriverStatus](conn.ListDrivers(ctx))
 		return each(a, func(d client.DriverStatus) string { return d.DriverID + "\t" + string(d.State) })
+	case "engine":
+		a, _, _ := get[client.EngineList](conn.ListEngines(ctx))
+		return each(a.Engines, func(e client.EngineStatus) string { return e.Name + "\t" + amounts(e.Owned) })
 	case "rule":
 		size := 100
 		a, _, _ := get[struct{ Rules []rules.WithCode }](conn.ListAlarmRules(ctx, &client.ListAlarmRulesParams{PageSize: &size}))

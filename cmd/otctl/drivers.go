@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -22,9 +23,9 @@ func driverCommands() []command {
 				return err
 			}
 			return c.show(raw, func() [][]string {
-				rows := [][]string{{"ID", "TYPE", "STATE", "TAGS", "SAMPLES/S", "ROUND TRIP", "CYCLES", "ERROR"}}
+				rows := [][]string{{"ID", "TYPE", "STATE", "ENGINE", "TAGS", "SAMPLES/S", "ROUND TRIP", "CYCLES", "ERROR"}}
 				for _, d := range list {
-					rows = append(rows, []string{d.DriverID, d.Type, string(d.State), fmt.Sprint(d.TagCount), number(d.SamplesPerSecond), number(d.RoundTripMeanMs) + " ms", cycles(d), d.LastError})
+					rows = append(rows, []string{d.DriverID, d.Type, string(d.State), cmp.Or(d.Engine, "-"), fmt.Sprint(d.TagCount), number(d.SamplesPerSecond), number(d.RoundTripMeanMs) + " ms", cycles(d), d.LastError})
 				}
 				return rows
 			})

@@ -37,6 +37,7 @@ func TestEveryCommandAtAnEngine(t *testing.T) {
 	t.Run("rules", func(t *testing.T) { rulesAreManaged(t, u) })
 	t.Run("shells", func(t *testing.T) { shellsAreMoved(t, u) })
 	t.Run("plant", func(t *testing.T) { plantIsUsed(t, u) })
+	t.Run("engines", func(t *testing.T) { enginesAreShown(t, u) })
 	t.Run("predictions", func(t *testing.T) { predictionsAreTold(t, u) })
 	t.Run("completion", func(t *testing.T) { namesAreCompleted(t, u) })
 	u.ok("logout")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/otkit/otkit/internal/pgtest"
 	"github.com/otkit/otkit/internal/realtest"
 )
 
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 	}
 	programs = dir
 	code := m.Run()
+	pgtest.Stop()
 	if err := os.RemoveAll(dir); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -53,17 +55,25 @@ const (
 	patience = 3 * time.Minute
 )
 
-// engine is a process of the reference engine with its demo plant.
+// engine is a process of the reference engine.
 type engine struct {
 	t    testing.TB
 	addr string
 	data string
+	args []string // beside those that all have
+	env  []string // likewise
 	cmd  *exec.Cmd
 }
 
+// startEngine starts an engine with its demo plant.
 func startEngine(t testing.TB) *engine {
 	t.Helper()
-	e := &engine{t: t, addr: fmt.Sprintf("127.0.0.1:%d", realtest.FreePort(t)), data: t.TempDir()}
+	return startWith(t, nil, "-demo")
+}
+
+func startWith(t testing.TB, env []string, args ...string) *engine {
+	t.Helper()
+	e := &engine{t: t, addr: fmt.Sprintf("127.0.0.1:%d", realtest.FreePort(t)), data: t.TempDir(), env: env, args: args}
 	e.run()
 	return e
 }
@@ -73,10 +83,10 @@ var listening = regexp.MustCompile(`documentation: `)
 // run starts the engine, again after stop, and waits until it listens.
 func (e *engine) run() {
 	e.t.Helper()
-	e.cmd = exec.Command(program(e.t, "engine"), "-demo", "-data", e.data, "-listen", e.addr)
+	e.cmd = exec.Command(program(e.t, "engine"), append([]string{"-data", e.data, "-listen", e.addr}, e.args...)...)
 	e.cmd.Dir = e.t.TempDir()
-	e.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "Auth__AdminPassword=" + password,
-		"Server__RateLimit__PerAccount=-1", "Discovery__Mdns=false"}
+	e.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "Auth__AdminPassword=" + password,
+		"Server__RateLimit__PerAccount=-1", "Discovery__Mdns=false"}, e.env...)
 	out, err := e.cmd.StdoutPipe()
 	require.NoError(e.t, err)
 	require.NoError(e.t, e.cmd.Start())

@@ -64,40 +64,48 @@ func (c Cluster) Validate(p *settings.Problems) {
 // maxEngineLabels is how many labels an engine may have.
 const maxEngineLabels = 32
 
-// LabelMap returns the labels. Numbers and truth values are texts, too: from the environment there are no others.
+// LabelMap returns the labels.
 func (c Cluster) LabelMap() (map[string]string, error) {
-	if len(c.Labels) == 0 {
-		return nil, nil
-	}
-	var raw map[string]any
-	d := json.NewDecoder(bytes.NewReader(c.Labels))
-	d.UseNumber()
-	if err := d.Decode(&raw); err != nil {
-		return nil, err
-	}
-	if len(raw) > maxEngineLabels {
-		return nil, fmt.Errorf("must be at most %d, not %d", maxEngineLabels, len(raw))
-	}
-	labels := make(map[string]string, len(raw))
-	for name, value := range raw {
-		switch v := value.(type) {
-		case string:
-			labels[name] = v
-		case json.Number:
-			labels[name] = v.String()
-		case bool:
-			labels[name] = strconv.FormatBool(v)
-		default:
-			return nil, fmt.Errorf("must be texts: %s is not", name)
-		}
-		if name == "" || len(name) > 60 || len(labels[name]) > 200 {
+	labels, err := textMap(c.Labels, maxEngineLabels)
+	for name, value := range labels {
+		if name == "" || len(name) > 60 || len(value) > 200 {
 			return nil, errors.New("must have names of 1 to 60 bytes and values of at most 200")
 		}
 		if strings.EqualFold(name, cluster.LabelEngine) {
 			return nil, fmt.Errorf("must not have %s, which every engine has", cluster.LabelEngine)
 		}
 	}
-	return labels, nil
+	return labels, err
+}
+
+// textMap returns an object of at most so many texts. Numbers and truth values are texts, too: from the environment there are no others.
+func textMap(object json.RawMessage, most int) (map[string]string, error) {
+	if len(object) == 0 {
+		return nil, nil
+	}
+	var raw map[string]any
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	if err := d.Decode(&raw); err != nil {
+		return nil, err
+	}
+	if len(raw) > most {
+		return nil, fmt.Errorf("must be at most %d, not %d", most, len(raw))
+	}
+	texts := make(map[string]string, len(raw))
+	for name, value := range raw {
+		switch v := value.(type) {
+		case string:
+			texts[name] = v
+		case json.Number:
+			texts[name] = v.String()
+		case bool:
+			texts[name] = strconv.FormatBool(v)
+		default:
+			return nil, fmt.Errorf("must be texts: %s is not", name)
+		}
+	}
+	return texts, nil
 }
 
 // Validate implements settings.Validator.

@@ -145,8 +145,8 @@ func TestEngineValidates(t *testing.T) {
 		"drivers: [{id: a}]":                                                    "drivers[0].type is required",
 		"drivers: [{id: a/b, type: b}]":                                         `drivers[0].id must not contain / or control characters: "a/b"`,
 		"drivers: [{id: a, type: b, port: 65536}]":                              "drivers[0].port must be 1 to 65535, or 0 for the type's default, not 65536",
-		"drivers: [{id: a, type: b, requires: [network]}]":                      `drivers[0].requires must have labels such as network=hall-1 with at most 128 bytes on either side, not "network"`,
-		"drivers: [{id: a, type: b, requires: [n=1, n=2]}]":                     `drivers[0].requires has "n" twice`,
+		"drivers: [{id: a, type: b, requires: {network: [1]}}]":                 "drivers[0].requires must be texts: network is not",
+		"drivers: [{id: a, type: b, requires: {'': x}}]":                        "drivers[0].requires must have names of 1 to 128 bytes and values of at most 128",
 		"drivers: [{id: a, type: b, timeoutMs: -1}]":                            "drivers[0].timeoutMs must be 0 to 86400000, not -1",
 	} {
 		path := write(t, "a.yaml", text)
@@ -187,7 +187,7 @@ func TestValuesThatAreFine(t *testing.T) {
 }
 
 func TestADriverIsDefinedForAllEngines(t *testing.T) {
-	path := write(t, "a.yaml", "drivers: [{id: line, type: Simulation, pollIntervalMs: 500, requires: [network=hall-1, zone=], settings: {TagsPerDevice: 2}}]")
+	path := write(t, "a.yaml", "drivers: [{id: line, type: Simulation, pollIntervalMs: 500, requires: {network: hall-1, zone: 2}, settings: {TagsPerDevice: 2}}]")
 	s, problems, _, err := settings.Inspect(engineconfig.Defaults(), settings.Options{File: path})
 	require.NoError(t, err)
 	drivers := s.Build(problems, "1.2.3", slog.New(slog.DiscardHandler), metrics.New(metrics.Options{})).Options.Tags.Drivers
@@ -198,6 +198,6 @@ func TestADriverIsDefinedForAllEngines(t *testing.T) {
 	require.Equal(t, "Simulation", d.Type)
 	require.True(t, d.Enabled)
 	require.Equal(t, 500*time.Millisecond, d.PollInterval)
-	require.Equal(t, map[string]string{"network": "hall-1", "zone": ""}, d.Requires)
+	require.Equal(t, map[string]string{"network": "hall-1", "zone": "2"}, d.Requires)
 	require.JSONEq(t, `{"TagsPerDevice": 2}`, string(d.Settings))
 }

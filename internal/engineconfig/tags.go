@@ -47,44 +47,32 @@ type Driver struct {
 	PollIntervalMs int             `key:"pollIntervalMs" rule:"0..86400000" doc:"Polling interval of tags without one of their own, in milliseconds; 0 for 1000."`
 	TimeoutMs      int             `key:"timeoutMs" rule:"0..86400000" doc:"Longest time of one exchange with the device, in milliseconds; 0 for 5000."`
 	BackoffMaxMs   int             `key:"backoffMaxMs" rule:"0..86400000" doc:"Longest delay between attempts to connect, which grows from attempt to attempt, in milliseconds; 0 for 10000."`
-	Requires       []string        `key:"requires" doc:"Labels that an engine must have to run the driver, such as network=hall-1, where several engines share a plant."`
+	Requires       json.RawMessage `key:"requires" doc:"Labels that an engine must have to run the driver, where several share the plant: an object of texts, such as {hall: north}; see cluster.labels."`
 	Settings       json.RawMessage `key:"settings" doc:"Settings that the type of driver defines, tags included."`
 }
 
 // Validate implements settings.Validator.
 func (d Driver) Validate(p *settings.Problems) {
 	p.Must(!strings.ContainsFunc(d.ID, func(r rune) bool { return r == '/' || unicode.IsControl(r) }), "id", "must not contain / or control characters")
-	if _, err := labels(d.Requires); err != nil {
+	if _, err := d.requires(); err != nil {
 		p.Add("requires", err.Error())
 	}
 }
 
-// The limits of labels, which are those of package drivers.
+// The limits of requires, which are those of package drivers.
 const (
-	maxLabels = 16
-	maxLabel  = 128
+	maxRequires = 16
+	maxRequired = 128
 )
 
-// labels returns the map of labels such as network=hall-1, nil for none.
-func labels(entries []string) (map[string]string, error) {
-	if len(entries) == 0 {
-		return nil, nil
-	}
-	if len(entries) > maxLabels {
-		return nil, fmt.Errorf("must have at most %d labels, not %d", maxLabels, len(entries))
-	}
-	found := make(map[string]string, len(entries))
-	for _, entry := range entries {
-		name, value, ok := strings.Cut(entry, "=")
-		if !ok || name == "" || len(name) > maxLabel || len(value) > maxLabel {
-			return nil, fmt.Errorf("must have labels such as network=hall-1 with at most %d bytes on either side, not %.40q", maxLabel, entry)
+func (d Driver) requires() (map[string]string, error) {
+	labels, err := textMap(d.Requires, maxRequires)
+	for name, value := range labels {
+		if name == "" || len(name) > maxRequired || len(value) > maxRequired {
+			return nil, fmt.Errorf("must have names of 1 to %d bytes and values of at most %[1]d", maxRequired)
 		}
-		if _, twice := found[name]; twice {
-			return nil, fmt.Errorf("has %.40q twice", name)
-		}
-		found[name] = value
 	}
-	return found, nil
+	return labels, err
 }
 
 // ModelPath returns the path of the model file.
@@ -110,7 +98,7 @@ func drivers(list []Driver, log *slog.Logger, p *settings.Problems) []tagspart.D
 			driverProblems(p, path, d.ID, err)
 			continue
 		}
-		requires, _ := labels(d.Requires) // validated
+		requires, _ := d.requires() // validated
 		all = append(all, tagspart.Driver{ID: d.ID, Driver: driver, Options: tags.DriverOptions{
 			Type: d.Type, PollInterval: ms(d.PollIntervalMs), Timeout: ms(d.TimeoutMs), MaxBackoff: ms(d.BackoffMaxMs), Tags: known},
 			Definition: managed.Definition{ID: d.ID, Type: d.Type, Enabled: true, Requires: requires, IPAddress: d.IPAddress, Port: d.Port, PollInterval: ms(d.PollIntervalMs), Timeout: ms(d.TimeoutMs),
