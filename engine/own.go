@@ -109,7 +109,7 @@ func (e *Engine) alarmCertificate(ctx context.Context, last *string) error {
 	left := status.NotAfter.Sub(e.opts.Server.Now())
 	key := "engine:tls-certificate"
 	if e.opts.Shared != nil {
-		key += ":" + e.opts.Alerting.Owner
+		key += ":" + cmp.Or(e.cluster.Engine(), e.opts.Alerting.Owner)
 	}
 	signal, about := alarms.Signal{Key: key}, "valid"
 	if left < server.ExpiryWarning {

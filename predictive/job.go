@@ -162,16 +162,17 @@ func (s *Service) Jobs(ctx context.Context) ([]Job, error) {
 // CancelJob cancels a job and returns it. It may still run for a moment: it has ended when its state says so. A job that has ended is not changed.
 func (s *Service) CancelJob(ctx context.Context, id string) (Job, error) {
 	s.jobs.mu.Lock()
-	defer s.jobs.mu.Unlock()
 	j, err := s.jobs.find(id)
-	if err != nil {
-		if s.deps.Jobs != nil {
-			return s.deps.Jobs.CancelJob(ctx, id)
-		}
-		return Job{}, err
+	var own Job
+	if err == nil {
+		s.cancelOwn(j)
+		own = j.Job
 	}
-	s.cancelOwn(j)
-	return j.Job, nil
+	s.jobs.mu.Unlock()
+	if err != nil && s.deps.Jobs != nil {
+		return s.deps.Jobs.CancelJob(ctx, id)
+	}
+	return own, err
 }
 
 // cancelOwn cancels a job of this service. The caller holds the lock.

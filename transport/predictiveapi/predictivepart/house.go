@@ -50,16 +50,18 @@ func (p *Predictive) retrainOptions() monitor.RetrainOptions {
 
 // watch adds the jobs that predict on a timer and show the results.
 func (p *Predictive) watch(t *tagspart.Tags) error {
-	switch {
-	case !p.opts.WithoutMonitor:
+	if p.opts.WithoutMonitor && p.alarms == nil {
+		return nil
+	}
+	if !p.opts.WithoutMonitor {
 		if _, err := p.newMonitor(); err != nil {
 			return err
 		}
-	case p.alarms == nil:
-		return nil
 	}
-	if _, err := p.newRaiser(); err != nil && p.alarms != nil {
-		return err
+	if p.alarms != nil {
+		if _, err := p.newRaiser(); err != nil {
+			return err
+		}
 	}
 	if t == nil || p.opts.WithoutTags || p.opts.WithoutMonitor {
 		p.jobs = append(p.jobs, p.opts.Cluster.Once("predictive-monitor", p.runMonitor))
@@ -77,7 +79,6 @@ func (p *Predictive) runMonitor(ctx context.Context) {
 	defer p.monitoring.Unlock()
 	p.latest.Reset()
 	var running sync.WaitGroup
-	defer running.Wait()
 	if !p.opts.WithoutMonitor {
 		m, err := p.newMonitor()
 		if err != nil { // New has made one already
@@ -88,15 +89,14 @@ func (p *Predictive) runMonitor(ctx context.Context) {
 		defer p.monitor.Store(nil)
 		running.Go(func() { m.Run(ctx) })
 	}
-	if p.alarms == nil {
-		return
+	if p.alarms != nil {
+		if raiser, err := p.newRaiser(); err != nil { // as above
+			p.opts.Logger.Error("failed to raise alarms about predictions", "error", err)
+		} else {
+			running.Go(func() { raiser.Run(ctx) })
+		}
 	}
-	raiser, err := p.newRaiser()
-	if err != nil {
-		p.opts.Logger.Error("failed to raise alarms about predictions", "error", err)
-		return
-	}
-	running.Go(func() { raiser.Run(ctx) })
+	running.Wait()
 }
 
 func (p *Predictive) newMonitor() (*monitor.Monitor, error) {
@@ -129,9 +129,6 @@ func (p *Predictive) period() time.Duration {
 
 // newRaiser returns what raises alarms about results or, without a monitor, ends those of an earlier run, which would stay forever.
 func (p *Predictive) newRaiser() (*predictivealarms.Monitor, error) {
-	if p.alarms == nil {
-		return nil, nil
-	}
 	o := p.opts.Alarms
 	if o.Now == nil {
 		o.Now = p.opts.Now

@@ -78,6 +78,23 @@ func inPlant(t *testing.T, o predictivepart.Options, test func(t *testing.T, eng
 	})
 }
 
+// metric returns the sum of a metric of an engine.
+func metric(t *testing.T, e *member, name string) (sum float64) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(e.part.Part().Metrics...)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			for _, m := range f.GetMetric() {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
 func TestOneEngineOfAPlantPredictsOnATimer(t *testing.T) {
 	const score = "predictive.oven.temp.anomalyScore"
 	o := predictivepart.Options{Monitor: monitor.Options{Interval: time.Minute, Anomalies: []string{"*"}, Positive: 2, Results: 3}}
@@ -98,6 +115,8 @@ func TestOneEngineOfAPlantPredictsOnATimer(t *testing.T) {
 		}
 		pass(2 * time.Minute)
 		good()
+		targets := []float64{metric(t, engines[0], "otkit_predictive_monitor_targets"), metric(t, engines[1], "otkit_predictive_monitor_targets")}
+		require.ElementsMatch(t, []float64{0, 2}, targets, "a failure and an anomaly, of one engine")
 		require.Empty(t, engines[0].quality("predictive.oven.oven.temp.failureProbability"), "no model was trained")
 		first, second := engines[0], engines[1]
 		if s, _, ok := first.Cluster.Owner("driver", "predictive"); ok && s.Engine == "b" {
@@ -179,19 +198,7 @@ func TestTrainingsOfAPlantAreSeenOnAllEngines(t *testing.T) {
 		require.Equal(t, predictive.JobFailed, jobs[0].State)
 		require.Equal(t, "a", jobs[0].Engine)
 		for i, want := range []float64{1, 0} { // each counts its own
-			registry := prometheus.NewRegistry()
-			registry.MustRegister(engines[i].part.Part().Metrics...)
-			families, err := registry.Gather()
-			require.NoError(t, err)
-			total := 0.0
-			for _, f := range families {
-				if f.GetName() == "otkit_predictive_trainings_total" {
-					for _, m := range f.GetMetric() {
-						total += m.GetCounter().GetValue()
-					}
-				}
-			}
-			require.InDelta(t, want, total, 0)
+			require.InDelta(t, want, metric(t, engines[i], "otkit_predictive_trainings_total"), 0)
 		}
 	})
 }
