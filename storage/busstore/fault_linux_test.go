@@ -133,8 +133,9 @@ func TestNotificationsThatAreCut(t *testing.T) {
 	for range 3 {
 		l.works()
 		eventually(t, "nobody listens", func() bool {
-			return count(t, db, "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 2
+			return count(t, db, "SELECT COUNT(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 2
 		})
+		do(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'")
 	}
 	l.works()
 }
