@@ -105,7 +105,7 @@ func (r *reader) lookOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.b.clock.set(us, began)
+	r.b.clock.told(us, began, time.Now())
 	for part := range strings.SplitSeq(text, ",") {
 		if id, head, ok := parseNotice(part); ok {
 			s := r.session(id)

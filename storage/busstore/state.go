@@ -48,23 +48,35 @@ func (b *Bus) failed(of *error, err error) {
 	}
 }
 
-// clock estimates the clock of the database, so that a statement that is carried out late, as by a server that hung, can be told to do nothing.
+// clock estimates the clock of the database, so that a statement that is carried out late, as by a server that hung, can be told to do nothing. The estimate is never
+// too late, and too early by what the fastest of the last statements took at most.
 type clock struct {
-	mu sync.Mutex
-	us int64     // time of the database
-	at time.Time // when it was no later than that
+	mu   sync.Mutex
+	base time.Time     // time of this machine
+	low  time.Duration // what the clock shows at base, in time since 1970, at least
+	set  time.Time     // when low was learned
 }
 
-// set takes note of the time that a statement returned which began at a time.
-func (c *clock) set(us int64, began time.Time) {
+// clockAge is how long an estimate is kept while later ones are less exact: clocks drift apart.
+const clockAge = 10 * time.Second
+
+// told takes note of the time in us that a statement returned, which ran from began to ended.
+func (c *clock) told(us int64, began, ended time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.us, c.at = us, began
+	if c.base.IsZero() {
+		c.base = began
+	}
+	at := time.Duration(us) * time.Microsecond
+	low, high := at-ended.Sub(c.base), at-began.Sub(c.base)
+	if low > c.low || high < c.low || ended.Sub(c.set) > clockAge { // more exact, set back, or old
+		c.low, c.set = low, ended
+	}
 }
 
-// of returns the time of the database at a time of this machine, in us. It is at most too late by what a statement takes.
+// of returns the time of the database at a time of this machine, in us.
 func (c *clock) of(t time.Time) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.us + t.Sub(c.at).Microseconds()
+	return (c.low + t.Sub(c.base)).Microseconds()
 }

@@ -139,7 +139,7 @@ func (b *Bus) try(ctx context.Context, r *rows) (n int, err error) {
 	began := time.Now()
 	err = b.set.TryRow(ctx, "bus.write", writeRows, []any{b.id, list(r.seqs), list(r.subjects), list(r.requests), list(r.expires), list(r.data), b.clock.of(began.Add(timeout)), payload}, &n, &us, &told)
 	if err == nil {
-		b.clock.set(us, began)
+		b.clock.told(us, began, time.Now())
 	}
 	return n, err
 }
