@@ -28,7 +28,7 @@ func (e *Engines) check(context.Context) health.Result {
 	if view.Err != nil {
 		lacking = append(lacking, "the database does not answer, so that the session of this engine is not renewed")
 	}
-	if !bus.Up {
+	if !bus.Up && len(view.Sessions) > 1 { // an engine that is alone has nobody to send to
 		lacking = append(lacking, "the bus is down")
 	}
 	if len(idle) > 0 {

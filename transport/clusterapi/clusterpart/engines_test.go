@@ -117,6 +117,10 @@ func TestHealthSaysWhatTheEnginesLack(t *testing.T) {
 		p := newPlant(t)
 		store, line := &away{Store: p.store}, &deaf{Bus: p.bus.Join()}
 		a := p.join("a", func(o *clusterpart.Options) { o.Store, o.Bus = store, line })
+		line.down.Store(true)
+		pass(30 * time.Second)
+		require.Equal(t, health.Healthy, a.health(t).Status, "an engine that is alone has nobody to send to")
+		line.down.Store(false)
 		b := p.join("b")
 		pass(30 * time.Second)
 		require.Equal(t, health.Healthy, a.health(t).Status)
