@@ -26,8 +26,8 @@ func (m *Member) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		wait := m.step(ctx)
-		if closed == nil && len(m.tasks) == 0 && (m.released || !m.valid()) {
+		wait, err := m.step(ctx)
+		if closed == nil && len(m.tasks) == 0 && (m.released || err != nil) {
 			break
 		}
 		timer.Reset(wait)
@@ -40,6 +40,9 @@ func (m *Member) run(ctx context.Context) {
 			m.mu.Lock()
 			m.draining, m.leaving = true, true
 			m.mu.Unlock()
+			for _, t := range m.tasks { // whether or not the store can be reached: the time to end is short
+				t.cancel(ErrMoved)
+			}
 		case <-ctx.Done():
 		}
 	}
@@ -75,23 +78,25 @@ func (m *Member) leave(ctx context.Context) {
 	}
 }
 
-// step renews the session if it is time, looks at what the others do and acts on it. It returns how long to wait for the next one.
-func (m *Member) step(ctx context.Context) time.Duration {
+// step renews the session if it is time, looks at what the others do and acts on it. It returns how long to wait for the next one, and why the store could not be used.
+func (m *Member) step(ctx context.Context) (time.Duration, error) {
 	m.collect()
+	ended := false
 	err := m.renewIfDue(ctx)
-	var state State
 	if err == nil {
-		state, err = m.look(ctx)
+		ended, err = m.look(ctx)
 	}
-	if err == nil {
-		err = m.act(ctx, state)
+	if err == nil && !ended {
+		err = m.act(ctx)
 	}
-	m.tried.Store(int64(time.Since(m.base)))
 	if m.note(err); err != nil {
 		m.asked = time.Time{} // whether the others are silent is not known before the session is renewed
-		return m.o.TTL / retry
+		return m.o.TTL / retry, err
 	}
-	return m.next()
+	if ended {
+		return 0, nil // look again what is free now, but not before the own session is renewed if it is time
+	}
+	return m.next(), nil
 }
 
 // note logs when the store cannot be used, and when it can again.
@@ -141,8 +146,8 @@ func (m *Member) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if asked.Sub(m.renewed) > m.o.TTL/callLimit {
-		m.others = map[string]sighting{} // they may have been without the store as well
+	if asked.Sub(m.renewed) > m.o.TTL-m.o.TTL/margin {
+		m.others = map[string]sighting{} // they may have been without the store as well, as this one was
 	}
 	m.mu.Lock()
 	m.renewed = asked
@@ -166,17 +171,24 @@ func (m *Member) hold(until time.Time) {
 		m.life, m.end = context.WithCancelCause(context.Background())
 	}
 	m.deadline.Store(int64(until.Sub(m.base)))
-	m.expiry.Reset(time.Until(until))
+	m.awake.Store(int64(time.Since(m.base)))
+	m.expiry.Reset(m.o.TTL / renewals)
 }
 
-// expire ends the leases when their time has come.
+// expire ends the leases when their time has come. Alone, that is only after this process was stopped: it looks at the clock every now and then.
 func (m *Member) expire() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.valid() {
-		return // renewed meanwhile, or alone
+	if !m.valid() {
+		m.end(ErrLost)
+		return
 	}
-	m.end(ErrLost)
+	now, wait := time.Since(m.base), m.o.TTL/renewals
+	m.awake.Store(int64(now))
+	if left := time.Duration(m.deadline.Load()) - now; left > 0 {
+		wait = min(wait, left)
+	}
+	m.expiry.Reset(wait)
 }
 
 // lose ends the leases at once.
@@ -185,65 +197,6 @@ func (m *Member) lose() {
 	defer m.mu.Unlock()
 	m.deadline.Store(0)
 	m.end(ErrLost)
-}
-
-// look reads what the store has, and ends the sessions of engines that are silent.
-func (m *Member) look(ctx context.Context) (state State, err error) {
-	for ended := true; ended; {
-		err := m.call(ctx, func(ctx context.Context) (err error) {
-			if state, err = m.o.Store.State(ctx); err == nil {
-				ended, err = m.endSilent(ctx, state.Sessions)
-			}
-			return err
-		})
-		if err != nil {
-			return state, err
-		}
-	}
-	seen := make(map[string]time.Time, len(m.others))
-	for id, s := range m.others {
-		seen[id] = s.at
-	}
-	m.mu.Lock()
-	m.state, m.seen = state, seen
-	m.mu.Unlock()
-	m.mind(state)
-	return state, nil
-}
-
-// mind notes whether there has been another engine.
-func (m *Member) mind(state State) {
-	for i := range state.Sessions {
-		if state.Sessions[i].Engine != m.o.Engine {
-			m.alone.Store(false)
-		}
-	}
-}
-
-// endSilent ends the sessions that have not been renewed for the TTL, and reports whether there were any.
-func (m *Member) endSilent(ctx context.Context, sessions []Session) (any bool, err error) {
-	now := time.Now() // after they were read: a renewal that was seen is older
-	seen := make(map[string]sighting, len(sessions))
-	defer func() { m.others = seen }()
-	for _, s := range sessions {
-		last, known := m.others[s.ID]
-		if !known || last.beat != s.Beat {
-			last = sighting{s.Beat, now}
-		}
-		seen[s.ID] = last
-		if s.ID == m.session.ID || now.Sub(last.at) < m.o.TTL {
-			continue
-		}
-		ended, err := m.o.Store.End(ctx, s.ID, s.Beat)
-		if err != nil {
-			return any, err
-		}
-		if ended {
-			any = true
-			m.o.Logger.Warn("an engine is silent; the others take over its work", "engine", s.Engine, "host", s.Host)
-		}
-	}
-	return any, nil
 }
 
 // next returns how long it is to the next renewal or look, or until an engine counts as silent, whichever is first.
@@ -310,9 +263,9 @@ func (m *Member) refuse(work, reason string) {
 }
 
 // act claims, begins, ends and releases work as the plan says.
-func (m *Member) act(ctx context.Context, state State) error {
+func (m *Member) act(ctx context.Context) error {
 	m.mu.Lock()
-	works, self := m.works, m.session.ID
+	works, state, self := m.works, m.state, m.session.ID
 	m.mu.Unlock()
 	now := time.Now()
 	if ids := idsOf(state.Sessions); !slices.Equal(ids, m.ids) {
@@ -394,17 +347,20 @@ func (m *Member) claim(ctx context.Context, self string, free map[string]bool, t
 // begin does a piece of work in a goroutine of its own.
 func (m *Member) begin(l Lease) {
 	m.mu.Lock()
-	ctx, cancel := context.WithCancelCause(m.life)
+	life := m.life
 	m.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(life)
 	t := &task{lease: l, ctx: ctx, cancel: cancel, ended: make(chan struct{})}
 	m.tasks[l.Work] = t
 	go func() {
 		defer m.wake.Set()
 		defer close(t.ended)
-		err := m.o.Do(ctx, &Held{Work: l.Work, Epoch: l.Epoch, m: m, ctx: ctx, ended: t.ended})
-		if ctx.Err() == nil {
+		held := &Held{Work: l.Work, Epoch: l.Epoch, m: m, life: life, ctx: ctx, ended: t.ended}
+		err := m.o.Do(ctx, held)
+		if ctx.Err() == nil && held.Valid() { // or it saw before ctx did that the lease has ended
 			t.err = cmp.Or(err, errEnded)
 		}
+		held.over.Store(true)
 	}()
 }
 

@@ -83,7 +83,7 @@ type Member struct {
 	deadline atomic.Int64
 	// alone is set until another engine is seen: nobody but one that is started can take the leases over.
 	alone atomic.Bool
-	tried atomic.Int64 // when the loop last tried to renew, in ns since base
+	awake atomic.Int64 // when it was last noted that this process runs, in ns since base
 
 	stop   context.CancelFunc
 	wake   wake.Signal
@@ -143,8 +143,10 @@ type Held struct {
 	Epoch uint64 // higher than that of every holder before
 
 	m     *Member
+	life  context.Context // of the leases
 	ctx   context.Context
 	ended <-chan struct{}
+	over  atomic.Bool // Do has returned
 }
 
 // Done is closed when the work is to end: when the lease moves or is lost, which Valid tells apart.
@@ -153,9 +155,9 @@ func (h *Held) Done() <-chan struct{} { return h.ctx.Done() }
 // Ended is closed when [Options.Do] has returned.
 func (h *Held) Ended() <-chan struct{} { return h.ended }
 
-// Valid reports whether the lease stands. Ask before each step that only its holder may take.
+// Valid reports whether the lease stands, which it does not after [Options.Do] has returned. Ask before each step that only its holder may take.
 func (h *Held) Valid() bool {
-	return h.m.valid() && (h.ctx.Err() == nil || errors.Is(context.Cause(h.ctx), ErrMoved))
+	return !h.over.Load() && h.life.Err() == nil && h.m.valid() && (h.ctx.Err() == nil || errors.Is(context.Cause(h.ctx), ErrMoved))
 }
 
 func (m *Member) valid() bool {
@@ -164,7 +166,7 @@ func (m *Member) valid() bool {
 		return until != 0
 	}
 	// Alone, the leases outlast a store that is away, but not a process that was stopped: it knows nothing of the time since.
-	return m.alone.Load() && now < m.tried.Load()+int64(m.o.TTL)
+	return m.alone.Load() && now < m.awake.Load()+int64(m.o.TTL)
 }
 
 // Join makes this engine a member. It does no work before [Member.SetWork]. If an engine of the same id is running, Join returns
@@ -247,12 +249,17 @@ func (m *Member) first(ctx context.Context) error {
 		return err
 	}
 	state, err := m.o.Store.State(ctx)
+	if err != nil {
+		return err
+	}
 	for _, s := range state.Sessions {
 		if s.Engine == m.o.Engine && s.ID != m.session.ID {
 			return ErrDuplicate.On("engine", m.o.Engine).With("host", s.Host)
 		}
 	}
-	return err
+	m.state = state
+	m.mind(state)
+	return nil
 }
 
 // SetWork replaces the list of all work of the plant. Every member must be given the same one, if a little earlier or later, but for Work.Cannot.

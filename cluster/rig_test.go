@@ -18,13 +18,19 @@ import (
 // link is the way of one engine to the store, which can be cut.
 type link struct {
 	cluster.Store
-	cut    atomic.Bool // calls hang until their context ends
-	refuse atomic.Bool // calls fail
-	lose   atomic.Bool // calls are carried out, but their answers are lost
+	cut    atomic.Bool  // calls hang until their context ends
+	refuse atomic.Bool  // calls fail
+	lose   atomic.Bool  // calls are carried out, but their answers are lost
+	hang   atomic.Bool  // calls take until this is over, whatever their context says, like a commit on a disk that stalls
+	slow   atomic.Int64 // how long each call takes
 }
 
 func through[T any](ctx context.Context, l *link, call func() (T, error)) (T, error) {
 	var none T
+	for l.hang.Load() {
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(time.Duration(l.slow.Load()))
 	switch {
 	case l.cut.Load():
 		<-ctx.Done()
