@@ -35,6 +35,9 @@ type transition struct {
 	signal alarms.Signal
 	number uint64      // see Service.queued
 	valid  func() bool // reports whether this service may store it; nil: always
+
+	withdrawn bool      // it was being stored when it was withdrawn
+	ended     time.Time // when the occurrence ended whose raise it is, if its clear was withdrawn, too
 }
 
 func transitionOf(e *list.Element) *transition {
@@ -300,6 +303,11 @@ func (r *Service) finish(a attempt, stored bool) {
 		}
 		if r.lateQueued--; len(b.pending) == 0 {
 			delete(r.lateBacklogs, b.rule)
+		}
+	}
+	if !stored {
+		for _, b := range a.of {
+			r.dropWithdrawn(b)
 		}
 	}
 	if r.moved != nil {

@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"container/list"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/otkit/otkit/alarms"
@@ -60,12 +62,15 @@ func (r *Service) Yield(ctx context.Context, driver string) error {
 }
 
 // Abandon is Yield where another service may have adopted the driver already, such as after a lease has ended that could not be
-// renewed. What is not stored yet of its alarms is left to that service, except occurrences that are over, which it cannot know.
+// renewed, and ends a Yield that has failed. What is not stored yet of its alarms is left to that service, except occurrences that are over, which it cannot know.
 func (r *Service) Abandon(driver string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, e := range r.rest(driver, r.now()) {
-		r.withdraw(e)
+	r.rest(driver, r.now())
+	for _, e := range r.rules {
+		if e.idle && e.tag != nil && e.tag.def != nil && e.tag.def.Driver == driver {
+			r.withdraw(e)
+		}
 	}
 	if r.moved != nil {
 		close(r.moved)
@@ -131,7 +136,6 @@ func (r *Service) rest(driver string, now time.Time) (resting []*evaluation) {
 	if r.drivers == nil {
 		return nil
 	}
-	delete(r.drivers, driver)
 	for _, e := range r.rules {
 		if e.idle || e.tag == nil || e.tag.def == nil || e.tag.def.Driver != driver || e.tag.reason == tags.ReasonRemoved {
 			continue
@@ -142,6 +146,7 @@ func (r *Service) rest(driver string, now time.Time) (resting []*evaluation) {
 		r.makeIdle(e)
 		resting = append(resting, e)
 	}
+	delete(r.drivers, driver)
 	return resting
 }
 
@@ -153,33 +158,60 @@ func (r *Service) makeIdle(e *evaluation) {
 	e.deadline, e.recheck = time.Time{}, time.Time{}
 }
 
-// withdraw drops what is pending of a rule and not being stored. The lock is held.
+// withdraw drops what is pending of a rule and only the service may store that has adopted its driver. What is being stored at the moment is dropped if that
+// fails. The lock is held.
 func (r *Service) withdraw(e *evaluation) {
 	e.unsaved = false
-	for i, x := range r.dirty {
-		if x == e {
-			r.dirty = append(r.dirty[:i], r.dirty[i+1:]...)
-			break
-		}
-	}
+	r.dirty = slices.DeleteFunc(r.dirty, func(x *evaluation) bool { return x == e })
 	b := r.backlogs[e.rule.ID]
-	if b == nil || len(b.pending) == b.inFlight {
+	if b == nil {
 		return
 	}
-	gone := b.pending[b.inFlight:]
-	b.pending = b.pending[:b.inFlight]
-	var raised *alarms.Alarm
-	for _, element := range gone {
-		r.queue.Remove(element)
-		s := transitionOf(element).signal
+	var raised *transition // that is not cleared yet
+	kept := b.pending[:b.inFlight:b.inFlight]
+	for i, element := range b.pending {
+		t := transitionOf(element)
 		switch {
-		case s.Raise != nil && raised == nil:
-			raised = s.Raise
-		case s.Raise == nil && raised != nil:
-			r.queueLate(e.rule.ID, raised, s.At)
+		case t.valid == nil:
+			if i >= b.inFlight {
+				kept = append(kept, element)
+			}
+			continue
+		case i < b.inFlight:
+			t.withdrawn = true
+		default:
+			r.queue.Remove(element)
+		}
+		switch {
+		case t.signal.Raise != nil && raised == nil:
+			raised = t
+		case t.signal.Raise == nil && raised != nil:
+			if raised.withdrawn {
+				raised.ended = t.signal.At
+			} else {
+				r.queueLate(e.rule.ID, raised.signal.Raise, t.signal.At)
+			}
 			raised = nil
 		}
 	}
+	b.pending = kept
+	r.serial++
+	r.show(b)
+}
+
+// dropWithdrawn removes what was withdrawn of a backlog while it was being stored, which has failed. The lock is held.
+func (r *Service) dropWithdrawn(b *backlog) {
+	b.pending = slices.DeleteFunc(b.pending, func(element *list.Element) bool {
+		t := transitionOf(element)
+		if !t.withdrawn {
+			return false
+		}
+		r.queue.Remove(element)
+		if t.signal.Raise != nil && !t.ended.IsZero() {
+			r.queueLate(b.rule, t.signal.Raise, t.ended)
+		}
+		return true
+	})
 	r.serial++
 	r.show(b)
 }

@@ -189,6 +189,36 @@ func TestAlarmsThatAreAbandoned(t *testing.T) {
 	})
 }
 
+// An engine that has given a driver away, and could not store in time what it had seen, stores it not later either: the one that took over knows better.
+func TestAlarmsThatCouldNotBeYielded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 2, rule(rules.High, nil))
+		defer s.stop()
+		var lost atomic.Bool
+		a, b := s.engines[0], s.engines[1]
+		s.adopt(a, "plc", func() bool { return !lost.Load() })
+		s.set(90)
+		s.store.broken.Store(true)
+		s.set(70)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		require.ErrorIs(t, a.rules.Yield(ctx, "plc"), context.DeadlineExceeded)
+		cancel()
+		lost.Store(true)
+		a.rules.Abandon("plc")
+		s.set(95)
+		s.adopt(b, "plc", valid)
+		s.store.broken.Store(false)
+		pass(time.Minute)
+		active, err := b.service.Active(t.Context())
+		require.NoError(t, err)
+		require.Len(t, active, 1)
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
+		require.NoError(t, a.rules.Settle(t.Context()), "nothing is left to store")
+		s.set(60)
+		require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, s.kinds())
+	})
+}
+
 func TestRulesThatChangeWhileAnotherEngineEvaluates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t, 2, rule(rules.High, nil))

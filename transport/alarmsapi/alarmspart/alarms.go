@@ -123,7 +123,7 @@ func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 		return fmt.Errorf("alarm rules: %w", err)
 	}
 	t.Observe(a.rules.Observe)
-	t.Accompany(tagspart.Companion{Begin: a.rules.Adopt, End: a.yield})
+	t.Accompany(tagspart.Companion{Begin: a.adopt, End: a.yield})
 	t.AddReferences(a.references)
 	o.Drivers.ExcludeTypes = append(slices.Clone(o.Drivers.ExcludeTypes), typeBridge)
 	if o.Cluster != nil {
@@ -131,6 +131,15 @@ func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 		o.Drivers.Engine, o.Drivers.Plant = o.Cluster.Engine(), a.plant
 	}
 	a.drivers, err = driveralarms.New(t.Engine(), a.service, o.Drivers)
+	return err
+}
+
+// adopt begins the evaluation of the rules of a driver, or leaves it as it was.
+func (a *Alarms) adopt(ctx context.Context, driver string, valid func() bool) error {
+	err := a.rules.Adopt(ctx, driver, valid)
+	if err != nil {
+		a.rules.Abandon(driver)
+	}
 	return err
 }
 

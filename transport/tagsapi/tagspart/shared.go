@@ -126,13 +126,14 @@ func publicText(err error) string {
 const (
 	beginRetry = 200 * time.Millisecond
 	endTimeout = 5 * time.Second
+
+	// replaceTimeout is how long a driver may be missing while its settings change.
+	replaceTimeout = 10 * time.Second
+	replaceLook    = 20 * time.Millisecond
 )
 
 // runDriver runs a driver while this engine has its lease.
 func (t *Tags) runDriver(ctx context.Context, id string, lease *cluster.Held) error {
-	if !t.engine.HasDriver(id) {
-		return tags.ErrInvalidDriver.On("driverId", id)
-	}
 	t.mu.Lock()
 	companions := slices.Clone(t.companions)
 	t.mu.Unlock()
@@ -152,7 +153,26 @@ func (t *Tags) runDriver(ctx context.Context, id string, lease *cluster.Held) er
 	}
 	end := t.mirror.Begin(id, lease.Epoch)
 	defer end()
-	return t.engine.RunDriver(ctx, id, lease.Valid)
+	return t.runDrivers(ctx, id, lease)
+}
+
+// runDrivers runs a driver, and those that take its place when its settings change. A driver that is removed for good ends ctx.
+func (t *Tags) runDrivers(ctx context.Context, id string, lease *cluster.Held) error {
+	for missing := time.Duration(0); ; missing += replaceLook {
+		began := time.Now()
+		err := t.engine.RunDriver(ctx, id, lease.Valid)
+		if time.Since(began) > replaceLook {
+			missing = 0
+		}
+		if !errors.Is(err, tags.ErrInvalidDriver) || missing >= replaceTimeout {
+			return err
+		}
+		select {
+		case <-time.After(replaceLook):
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // begin calls what must be done before a driver is run, until it works. It reports false if ctx ends first.
