@@ -8,7 +8,9 @@ func (r *runner) reserve() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.onStandby() || r.quit.Err() != nil || r.currentState() != DriverOnline:
+	case r.isMoving():
+		return moving(ErrDriverOffline.On("driverId", r.id))
+	case r.quit.Err() != nil || r.currentState() != DriverOnline:
 		return ErrDriverOffline.On("driverId", r.id)
 	case r.reserved >= r.opts.MaxWrites:
 		return ErrQueueFull.On("driverId", r.id)

@@ -115,11 +115,17 @@ func (r *runner) send(batch []*queuedWrite) (worked bool, err error) {
 		items[i] = w.item
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
-	err = r.call(func() error { return r.driver.Write(ctx, items, errs) })
+	called := false
+	err = r.call(func() error {
+		called = true
+		return r.driver.Write(ctx, items, errs)
+	})
 	cancel()
 	if err != nil {
 		for i, w := range batch {
 			switch own := errs[i]; {
+			case !called:
+				w.end(WriteFailed, textMoved)
 			case own == nil || errors.Is(own, ErrNotConnected):
 				w.end(WriteUnknown, maybe(err))
 			case uncertain(own):

@@ -76,11 +76,12 @@ func (e *Engine) Write(ctx context.Context, q WriteRequest) (Write, error) {
 // does not withdraw them.
 //
 // Requests for a driver that another engine runs are passed on to it. If its answer does not come, errs[i] is an ErrWriteUnanswered
-// with the id under which the write is found if it was queued.
+// with the id under which the write is found if it was queued. While a driver moves from one engine to another, they wait for it up to 2 s.
 func (e *Engine) WriteMany(ctx context.Context, requests []WriteRequest) (writes []Write, errs []error, err error) {
 	writes, errs, err = e.WriteHere(ctx, requests)
 	if err == nil && e.shared != nil {
 		e.passOn(ctx, requests, writes, errs)
+		e.followMoves(ctx, requests, writes, errs)
 	}
 	return writes, errs, err
 }

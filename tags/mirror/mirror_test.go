@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/cluster/bus"
@@ -250,6 +251,50 @@ func TestWritesArePassedOnOnce(t *testing.T) {
 		_, err = b.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(7)})
 		require.ErrorIs(t, err, tags.ErrWriteUnanswered, "the engine has gone, which this one does not know")
 		b.close()
+	})
+}
+
+// Who writes while a driver moves waits for it, at whichever engine.
+func TestWritesWaitForADriverThatMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		engines := []*engine{p.start("a"), p.start("b"), p.start("c")}
+		stop := engines[0].run()
+		time.Sleep(2 * time.Second)
+		ctx, end := context.WithCancel(t.Context())
+		var busy sync.WaitGroup
+		var accepted atomic.Int64
+		for _, e := range engines {
+			busy.Go(func() {
+				for ; ctx.Err() == nil; time.Sleep(30 * time.Millisecond) {
+					w, err := e.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(5)})
+					if !assert.NoError(t, err) {
+						return
+					}
+					accepted.Add(1)
+					w, err = e.AwaitWrite(t.Context(), w.ID)
+					assert.NoError(t, err)
+					assert.Equal(t, tags.WriteDone, w.State)
+				}
+			})
+		}
+		for i := range 10 {
+			time.Sleep(time.Second)
+			next := engines[(i+1)%2]
+			p.mu.Lock()
+			p.owner = next.name // which cannot begin at once
+			p.mu.Unlock()
+			stop()
+			time.Sleep(700 * time.Millisecond)
+			stop = next.run()
+		}
+		end()
+		busy.Wait()
+		require.EqualValues(t, accepted.Load(), p.device.written())
+		stop()
+		for _, e := range engines {
+			e.close()
+		}
 	})
 }
 

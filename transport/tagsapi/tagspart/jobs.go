@@ -77,7 +77,7 @@ func (t *Tags) settleLost(ctx context.Context, driver string, _ func() bool) err
 }
 
 // settle returns what settles the writes that an engine has left; nil if the log cannot do that. In a cluster, who takes over a driver settles
-// its writes at once. Here are those to drivers that nobody has taken over, because they are there no more.
+// its writes at once. Here are those to drivers that are there no more, and those that the log took and did not say so.
 func (t *Tags) settle() func(ctx context.Context, before time.Time) (int64, error) {
 	if t.opts.Cluster == nil {
 		if store, ok := t.opts.Writes.(interface {
@@ -94,9 +94,6 @@ func (t *Tags) settle() func(ctx context.Context, before time.Time) (int64, erro
 	return func(ctx context.Context, before time.Time) (total int64, err error) {
 		drivers, err := store.UnfinishedDrivers(ctx, before)
 		for _, id := range drivers {
-			if _, _, owned := t.opts.Cluster.Owner(kindDriver, id); owned {
-				continue
-			}
 			n, failed := store.MarkUnfinishedOf(ctx, id, before)
 			total, err = total+n, errors.Join(err, failed)
 		}
