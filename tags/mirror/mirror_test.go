@@ -67,6 +67,7 @@ type lossy struct {
 	bus.Bus
 	lose func() bool
 	down atomic.Bool
+	hold atomic.Int64 // how long a request is on its way
 }
 
 func (l *lossy) Publish(subject string, data []byte) error {
@@ -82,6 +83,11 @@ func (l *lossy) Publish(subject string, data []byte) error {
 func (l *lossy) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
 	if l.down.Load() {
 		return nil, bus.ErrDown
+	}
+	if d := time.Duration(l.hold.Load()); d > 0 { // and arrives, whether or not somebody waits for the answer
+		time.Sleep(d)
+		answer, err := l.Bus.Request(context.WithoutCancel(ctx), subject, data)
+		return answer, errors.Join(err, ctx.Err())
 	}
 	return l.Bus.Request(ctx, subject, data)
 }
@@ -295,6 +301,38 @@ func TestWritesWaitForADriverThatMoves(t *testing.T) {
 		for _, e := range engines {
 			e.close()
 		}
+	})
+}
+
+// A request that a broker has held up is not carried out when nobody expects it any more.
+func TestAWriteThatComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		a, b := p.start("a"), p.start("b")
+		stop := a.run()
+		time.Sleep(10 * time.Second)
+		write := func() error {
+			_, err := b.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(5)})
+			return err
+		}
+		b.bus.hold.Store(int64(3 * time.Second))
+		require.NoError(t, write())
+		b.bus.hold.Store(int64(9 * time.Second))
+		require.ErrorIs(t, write(), tags.ErrDriverOffline)
+		b.bus.hold.Store(int64(20 * time.Second))
+		require.ErrorIs(t, write(), tags.ErrWriteUnanswered)
+		b.bus.hold.Store(0)
+		require.NoError(t, write())
+		time.Sleep(time.Second)
+		require.Equal(t, 2, p.device.written())
+
+		late := p.start("c") // has heard nothing yet
+		_, err := late.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(5)})
+		require.NoError(t, err, "it waits until it has")
+		stop()
+		late.close()
+		a.close()
+		b.close()
 	})
 }
 

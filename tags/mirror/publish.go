@@ -21,6 +21,8 @@ type publisher struct {
 	resend bool                // all samples are to be sent
 	sent   time.Time           // when they were last
 	beat   time.Time           // of the last report
+	begun  time.Time
+	seqs   [maxLate]uint64 // at the last reports, oldest first
 }
 
 // resendInterval is the least time between two times that all samples of a driver are sent.
@@ -28,7 +30,7 @@ const resendInterval = 500 * time.Millisecond
 
 // Begin publishes the changes of a driver from now on: call it before the driver is run here, with the epoch of its lease, and end when it is not any more.
 func (m *Mirror) Begin(driver string, epoch uint64) (end func()) {
-	p := &publisher{driver: driver, epoch: epoch, dirty: map[string]struct{}{}, spare: map[string]struct{}{}, resend: true}
+	p := &publisher{driver: driver, epoch: epoch, dirty: map[string]struct{}{}, spare: map[string]struct{}{}, resend: true, begun: time.Now()}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.owned[driver] = p
@@ -122,9 +124,14 @@ func (m *Mirror) publishOne(w *writer, p *publisher, now time.Time) {
 	}
 	changed := p.dirty
 	p.dirty, p.spare = p.spare, changed
-	m.mu.Unlock()
-	if now.Sub(p.beat) >= m.opts.Heartbeat {
+	due := now.Sub(p.beat) >= m.opts.Heartbeat
+	if due {
 		p.beat = now
+		copy(p.seqs[:], p.seqs[1:])
+		p.seqs[maxLate-1] = p.seq
+	}
+	m.mu.Unlock()
+	if due {
 		w.status(p, m.engine, m.opts.Name)
 	}
 	switch {

@@ -15,6 +15,17 @@ import (
 // writeTimeout bounds how long the engine that runs a driver may take to accept writes.
 const writeTimeout = 10 * time.Second
 
+// passed are writes that are passed on, with the last message that the engine has heard of the driver.
+type passed struct {
+	Driver     string
+	Epoch, Seq uint64
+	Requests   []tags.WriteRequest
+}
+
+// maxLate is how many reports on a driver an engine may have missed that writes to it. A request that a broker, a network or a queue held up for longer would
+// be carried out when nobody expects it any more. It cannot tell by a clock: those of two engines differ.
+const maxLate = 5
+
 // answer is what the engine that runs a driver says to requests.
 type answer struct {
 	Writes []tags.Write
@@ -84,7 +95,7 @@ func (m *Mirror) awaitOwner(ctx context.Context, driver string) (engine string, 
 }
 
 func (m *Mirror) send(ctx context.Context, engine, driver string, requests []tags.WriteRequest) ([]tags.Write, []error, error) {
-	text, err := json.Marshal(requests)
+	text, err := json.Marshal(m.passing(driver, requests))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,6 +125,27 @@ func (m *Mirror) send(ctx context.Context, engine, driver string, requests []tag
 	return a.Writes, errs, nil
 }
 
+func (m *Mirror) passing(driver string, requests []tags.WriteRequest) passed {
+	p := passed{Driver: driver, Requests: requests}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.heard[driver]; s != nil {
+		p.Epoch, p.Seq = s.epoch, s.seq
+	}
+	return p
+}
+
+// current returns an error if a request was made by an engine that had heard too little of the driver, if it is run here.
+func (m *Mirror) current(q *passed) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.owned[q.Driver]
+	if p == nil || q.Epoch >= p.epoch && q.Seq >= p.seqs[0] || q.Epoch < p.epoch && time.Since(p.begun) < maxLate*m.opts.Heartbeat {
+		return nil
+	}
+	return tags.ErrDriverOffline.On("driverId", q.Driver).Because("the request came too late").With("moving", "true")
+}
+
 // sendHalves sends what is too much for a message. A half that fails does not undo the other.
 func (m *Mirror) sendHalves(ctx context.Context, engine, driver string, requests []tags.WriteRequest) (writes []tags.Write, errs []error, err error) {
 	half := len(requests) / 2
@@ -139,12 +171,15 @@ func unanswered(err error, id string) error {
 
 // serveWrites accepts writes that another engine passes on.
 func (m *Mirror) serveWrites(ctx context.Context, data []byte) []byte {
-	var requests []tags.WriteRequest
+	var q passed
 	var a answer
-	err := json.Unmarshal(data, &requests)
+	err := json.Unmarshal(data, &q)
+	if err == nil {
+		err = m.current(&q)
+	}
 	if err == nil {
 		var errs []error
-		if a.Writes, errs, err = m.engine.WriteHere(ctx, requests); err == nil {
+		if a.Writes, errs, err = m.engine.WriteHere(ctx, q.Requests); err == nil {
 			a.Errs = make([]*failure, len(errs))
 			for i, e := range errs {
 				a.Errs[i] = failureOf(e)
