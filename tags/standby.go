@@ -19,6 +19,7 @@ type standby struct {
 	removed bool // it is not to be run any more
 
 	waiting atomic.Bool                 // the driver is not run here, and others may run it
+	arrives atomic.Bool                 // it is run here, and has not tried to connect before
 	valid   atomic.Pointer[func() bool] // reports whether this engine may use the driver; nil: always
 	status  atomic.Pointer[DriverStatus]
 }
@@ -29,7 +30,7 @@ var errNotRun = errors.New("another engine may run the driver")
 // textMoved is the outcome of a write whose driver another engine runs before it was sent.
 const textMoved = "the driver moved to another engine before the value was sent"
 
-// elsewhere is the error for a write to a driver that this engine does not run.
+// elsewhere is the error for a write to a driver that this engine does not run, or that is moving.
 type elsewhere struct{ driver, tag string }
 
 func (e *elsewhere) Error() string { return e.Unwrap().Error() }
@@ -38,7 +39,19 @@ func (e *elsewhere) Unwrap() error {
 	return ErrDriverOffline.On("driverId", e.driver).With("tagName", e.tag)
 }
 
+// RunsElsewhere reports whether an error of [Engine.WriteHere] is that this engine does not run the driver, or that the driver is just coming or leaving: whoever
+// runs it a moment later may take the request.
+func RunsElsewhere(err error) bool {
+	there := (*elsewhere)(nil)
+	return errors.As(err, &there)
+}
+
 func (r *runner) onStandby() bool { return r.standby.waiting.Load() }
+
+// moving reports whether a shared driver is coming to this engine or leaving it. r.mu is held.
+func (r *runner) moving() bool {
+	return r.engine.shared != nil && !r.standby.removed && (r.standby.arrives.Load() || r.quit.Err() != nil)
+}
 
 // mayCall reports whether this engine may use the driver. If not, it ends the run.
 func (r *runner) mayCall() bool {
@@ -150,6 +163,7 @@ func (r *runner) watchLease(ctx context.Context, valid func() bool, leave, cance
 // takeOver makes the tags those of a driver that is run here.
 func (r *runner) takeOver(valid func() bool) {
 	r.standby.valid.Store(&valid)
+	r.standby.arrives.Store(true)
 	r.standby.waiting.Store(false)
 	r.standby.status.Store(nil)
 	r.setState(DriverConnecting)

@@ -308,11 +308,8 @@ func (e *Engine) acceptFor(q WriteRequest, redirects int) (*runner, *queuedWrite
 		}
 		return owner, w, err
 	}
-	if r.onStandby() {
-		return nil, nil, &elsewhere{r.id, tag.Name}
-	}
-	if err := r.reserve(); err != nil {
-		return nil, nil, about(err, tag)
+	if err := r.reserve(tag.Name); err != nil {
+		return nil, nil, err
 	}
 	return r, &queuedWrite{
 		entry: en,

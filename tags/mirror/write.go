@@ -29,7 +29,14 @@ type failure struct {
 	Message  string
 	Fields   []fault.Field     `json:",omitempty"`
 	Metadata map[string]string `json:",omitempty"`
+
+	Elsewhere bool `json:",omitempty"` // the engine that answers does not run the driver
 }
+
+// elsewhere is the error of a write that an engine has not taken because it does not run the driver.
+type elsewhere struct{ error }
+
+func (e elsewhere) Unwrap() error { return e.error }
 
 func failureOf(err error) *failure {
 	if err == nil {
@@ -39,26 +46,48 @@ func failureOf(err error) *failure {
 	if !ok {
 		return &failure{Kind: fault.Internal, Code: "INTERNAL", Message: err.Error()}
 	}
-	return &failure{f.Kind, f.Code, f.Message, f.Fields, f.Metadata}
+	return &failure{Kind: f.Kind, Code: f.Code, Message: f.Message, Fields: f.Fields, Metadata: f.Metadata, Elsewhere: tags.RunsElsewhere(err)}
 }
 
 func (f *failure) err() error {
 	if f == nil {
 		return nil
 	}
-	return &fault.Error{Kind: f.Kind, Code: f.Code, Message: f.Message, Fields: f.Fields, Metadata: f.Metadata}
+	err := &fault.Error{Kind: f.Kind, Code: f.Code, Message: f.Message, Fields: f.Fields, Metadata: f.Metadata}
+	if f.Elsewhere {
+		return elsewhere{err}
+	}
+	return err
 }
 
 // Write passes writes on to the engine that runs a driver. It is for [tags.Shared.Write]. If nothing was sent, the error is a tags.ErrDriverOffline; another one means that the
 // requests may have been accepted.
-func (m *Mirror) Write(ctx context.Context, driver string, requests []tags.WriteRequest) ([]tags.Write, []error, error) {
+func (m *Mirror) Write(ctx context.Context, driver string, requests []tags.WriteRequest) (writes []tags.Write, errs []error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	engine, ok := m.awaitOwner(ctx, driver)
-	if !ok {
-		return nil, nil, tags.ErrDriverOffline.On("driverId", driver).Because("no engine runs it")
+	moving, stop := context.WithTimeout(ctx, moveTimeout)
+	defer stop()
+	for {
+		engine, ok := m.awaitOwner(moving, driver)
+		if !ok {
+			return nil, nil, tags.ErrDriverOffline.On("driverId", driver).Because("no engine runs it")
+		}
+		writes, errs, err = m.send(ctx, engine, driver, requests)
+		// Whoever is known to run it may have given it away, or not have begun.
+		if err != nil || !allElsewhere(errs) || !look(moving) {
+			return writes, errs, err
+		}
 	}
-	return m.send(ctx, engine, driver, requests)
+}
+
+// allElsewhere reports whether none of some writes was taken, because the engine does not run the driver.
+func allElsewhere(errs []error) bool {
+	for _, err := range errs {
+		if e := (elsewhere{}); !errors.As(err, &e) {
+			return false
+		}
+	}
+	return len(errs) > 0
 }
 
 // How long a write waits for a driver that moves, and how often it looks.
@@ -67,18 +96,21 @@ const (
 	moveLook    = 20 * time.Millisecond
 )
 
-// awaitOwner returns the engine that runs a driver. It waits a moment if none does: the driver may be on its way.
+// look waits until it is time to look again who runs a driver. It returns false if ctx ends.
+func look(ctx context.Context) bool {
+	select {
+	case <-time.After(moveLook):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// awaitOwner returns the engine that runs a driver. It waits if none does: the driver may be on its way.
 func (m *Mirror) awaitOwner(ctx context.Context, driver string) (engine string, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
-	defer cancel()
 	for {
-		if engine, ok = m.opts.Owner(driver); ok {
-			return engine, true
-		}
-		select {
-		case <-time.After(moveLook):
-		case <-ctx.Done():
-			return "", false
+		if engine, ok = m.opts.Owner(driver); ok || !look(ctx) {
+			return engine, ok
 		}
 	}
 }
