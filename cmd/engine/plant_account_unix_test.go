@@ -54,9 +54,24 @@ func (x *excursions) age() time.Duration {
 	return time.Since(x.began[len(x.began)-1])
 }
 
+// accountPauses logs pauses that are of no fault: driver moves that take long.
+func (c *campaign) accountPauses() {
+	for k, p := range c.presses {
+		p.mu.Lock()
+		for _, pause := range p.pauses {
+			if !slices.ContainsFunc(c.gaps, func(g gap) bool { return g.press == k && g.from.Before(pause.until) && pause.from.Before(g.until) }) {
+				c.t.Logf("press %d was not asked for %s beside the faults, from %s to %s, by %s and then %s", k, pause.until.Sub(pause.from).Round(time.Millisecond),
+					pause.from.Format(time.TimeOnly), pause.until.Format(time.TimeOnly), pause.before, pause.then)
+			}
+		}
+		p.mu.Unlock()
+	}
+}
+
 // account compares what was acknowledged with what the presses and the journal have.
 func (c *campaign) account(began time.Time) {
 	c.accountGaps()
+	c.accountPauses()
 	c.accountWrites()
 	var latest time.Duration
 	moved := 0

@@ -2,13 +2,11 @@ package main_test
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -91,75 +89,58 @@ func (c *campaign) cutFromDatabase() fault {
 func (c *campaign) cutFromBus() fault {
 	f := c.cut("cut from the bus", busHost)
 	f.works = true
-	var before map[string]int64
+	var before []string
 	begin, end := f.begin, f.end
 	f.begin = func(e *engine) {
-		c.settled()
-		before = c.works(e, e)
+		before = c.lost(e)
 		begin(e)
 	}
 	f.during = func(e *engine) {
 		other := c.engines[slices.IndexFunc(c.engines, func(other *engine) bool { return other != e })]
+		apart := 0
 		for k := range c.presses {
-			id, at := fmt.Sprintf("press%d", k), e
-			if _, owned := before[id]; owned {
-				at = other
-			} else if c.owner(k) == e {
-				continue // it has come meanwhile
-			}
-			s := at.with(c.token)
+			at := e
+			tag := fmt.Sprintf("press%d.level", k)
 			eventually(c.t, "a value of an engine that is not heard is shown as if it were", func() bool {
-				tag := s.read(id + ".level")
-				return tag.Quality == client.Uncertain && tag.QualityReason == "EngineLost"
+				owner := c.owner(k) // work may still move to be spread evenly
+				if at = e; owner == e {
+					at = other
+				}
+				shown := at.with(c.token).read(tag)
+				return shown.Quality == client.Uncertain && shown.QualityReason == "EngineLost"
 			})
-			value := "60000"
-			answer, err := s.WriteTagWithResponse(c.t.Context(), id, "setpoint", nil, client.WriteRequest{Value: &value})
-			require.NoError(c.t, err)
-			require.Contains(c.t, []int{http.StatusServiceUnavailable, http.StatusGatewayTimeout}, answer.StatusCode(), "%s", answer.Body)
-			require.Contains(c.t, string(answer.Body), id)
+			apart += c.refuses(at, k)
 		}
+		require.Positive(c.t, apart, "no write was refused")
 	}
 	f.end = func(e *engine) *engine {
-		require.Equal(c.t, before, c.works(e, e), "work has moved")
+		require.Equal(c.t, before, c.lost(e), "leases were lost")
 		return end(e)
 	}
 	return f
 }
 
-// settled waits until no work has moved for longer than the engines wait before they spread it evenly.
-func (c *campaign) settled() {
-	var before map[string]int64
-	var since time.Time
-	eventually(c.t, "work does not come to rest", func() bool {
-		all := map[string]int64{}
-		for _, e := range c.engines {
-			maps.Copy(all, c.works(e, e))
-		}
-		if !maps.Equal(all, before) {
-			before, since = all, time.Now()
-		}
-		return len(all) == len(c.presses) && time.Since(since) > 12*time.Second
-	})
+// refuses asserts that an engine refuses a write to a press that an engine runs of which it does not hear.
+func (c *campaign) refuses(at *engine, k int) int {
+	value, id := "60000", fmt.Sprintf("press%d", k)
+	answer, err := at.with(c.token).WriteTagWithResponse(c.t.Context(), id, "setpoint", nil, client.WriteRequest{Value: &value})
+	require.NoError(c.t, err)
+	if answer.StatusCode() == http.StatusOK { // it has moved meanwhile
+		return 0
+	}
+	require.Contains(c.t, []int{http.StatusServiceUnavailable, http.StatusGatewayTimeout}, answer.StatusCode(), "%s", answer.Body)
+	require.Contains(c.t, string(answer.Body), id)
+	return 1
 }
 
-// works returns the epochs of the presses that an engine runs, as another one says.
-func (c *campaign) works(ask, e *engine) map[string]int64 {
-	s := ask.with(c.token)
-	list, err := s.ListEnginesWithResponse(c.t.Context())
-	require.NoError(c.t, err)
-	require.NotNil(c.t, list.JSON200, "%s %s", list.Status(), list.Body)
-	i := slices.IndexFunc(list.JSON200.Engines, func(status client.EngineStatus) bool { return status.Name == c.seats[e].name })
-	require.NotEqual(c.t, -1, i, "%s", list.Body)
-	answer, err := s.GetEngineStatusWithResponse(c.t.Context(), list.JSON200.Engines[i].ID)
-	require.NoError(c.t, err)
-	require.NotNil(c.t, answer.JSON200, "%s %s", answer.Status(), answer.Body)
-	epochs := map[string]int64{}
-	for _, w := range answer.JSON200.Works {
-		if w.Kind == "driver" && strings.HasPrefix(w.ID, "press") {
-			epochs[w.ID] = w.Epoch
-		}
-	}
-	return epochs
+var lostLines = regexp.MustCompile(`(?m)^otkit_cluster_leases_left_total\{cause="lost".*$`)
+
+// lost returns how many leases an engine has lost, by kind.
+func (c *campaign) lost(e *engine) []string {
+	code, _, text := ask(c.t, "GET", e.url+"/metrics", "", "Authorization: Bearer "+c.token)
+	require.Equal(c.t, http.StatusOK, code, text)
+	require.Contains(c.t, text, "otkit_cluster_leases_taken_total")
+	return lostLines.FindAllString(text, -1)
 }
 
 // TestEnginesAreCutOff cuts engines of a plant off from everything, from the database and from the bus, with the same account as when they are killed. An engine that

@@ -24,11 +24,19 @@ type press struct {
 
 	mu      sync.Mutex
 	asked   time.Time
+	by      string
 	pause   time.Duration        // longest between two requests since watch
 	first   map[string]time.Time // when each engine asked first since watchTakers, by its address
 	last    map[string]time.Time // when each engine asked last, by its address
+	pauses  []pause              // that were long
 	written map[uint16]int
 	held    uint16
+}
+
+// pause is a time in which nobody asked a press.
+type pause struct {
+	from, until  time.Time
+	before, then string // who asked
 }
 
 func newPress(t testing.TB, host string) *press {
@@ -71,7 +79,10 @@ func (p *press) note(client string) {
 		client = host
 	}
 	now := time.Now()
-	p.pause, p.asked, p.last[client] = max(p.pause, now.Sub(p.asked)), now, now
+	if now.Sub(p.asked) > time.Second && !p.asked.IsZero() {
+		p.pauses = append(p.pauses, pause{p.asked, now, p.by, client})
+	}
+	p.pause, p.asked, p.last[client], p.by = max(p.pause, now.Sub(p.asked)), now, now, client
 	if _, known := p.first[client]; !known {
 		p.first[client] = now
 	}
