@@ -14,8 +14,8 @@ import (
 	"github.com/otkit/otkit/openapi/client"
 )
 
-// delays are the on-delays of the alarm rules of a press, by the end of their ids.
-var delays = map[string]time.Duration{"fast": 500 * time.Millisecond, "slow": 6 * time.Second}
+// fastAndSlow are on-delays of which one is longer than a driver takes to move.
+var fastAndSlow = map[string]time.Duration{"fast": 500 * time.Millisecond, "slow": 6 * time.Second}
 
 // excursions are the times when a press was above the limit of its rules.
 type excursions struct {
@@ -60,7 +60,7 @@ func (c *campaign) accountPauses() {
 		p.mu.Lock()
 		for _, pause := range p.pauses {
 			if !slices.ContainsFunc(c.gaps, func(g gap) bool { return g.press == k && g.from.Before(pause.until) && pause.from.Before(g.until) }) {
-				c.t.Logf("press %d was not asked for %s beside the faults, from %s to %s, by %s and then %s", k, pause.until.Sub(pause.from).Round(time.Millisecond),
+				c.t.Logf("press %d was not asked for %s beside the faults, from %s to %s, by %s and then %s", k, pause.length().Round(time.Millisecond),
 					pause.from.Format(time.TimeOnly), pause.until.Format(time.TimeOnly), pause.before, pause.then)
 			}
 		}
@@ -76,7 +76,7 @@ func (c *campaign) account(began time.Time) {
 	var latest time.Duration
 	moved := 0
 	for k := range c.presses {
-		for name, delay := range delays {
+		for name, delay := range c.delays {
 			late, n := c.accountAlarms(k, name, delay, began)
 			latest, moved = max(latest, late), moved+n
 		}
@@ -85,14 +85,14 @@ func (c *campaign) account(began time.Time) {
 	for k := range c.excursions {
 		n += len(c.excursions[k].began)
 	}
-	c.t.Logf("%d excursions, each one alarm of each of %d rules; %d times the driver moved during an on-delay, which ended at most %s late", n, len(delays), moved, latest.Round(time.Millisecond))
+	c.t.Logf("%d excursions, each one alarm of each of %d rules; %d times the driver moved during an on-delay, which ended at most %s late", n, len(c.delays), moved, latest.Round(time.Millisecond))
 }
 
 func (c *campaign) accountGaps() {
 	byFault := map[string][]time.Duration{}
 	for _, g := range c.gaps {
 		for _, name := range []string{"all", g.fault} {
-			byFault[name] = append(byFault[name], g.until.Sub(g.from).Round(10*time.Millisecond))
+			byFault[name] = append(byFault[name], g.length().Round(10*time.Millisecond))
 		}
 	}
 	for name, gaps := range byFault {

@@ -38,6 +38,7 @@ type campaign struct {
 	env     []string
 	token   string
 	presses []*press
+	delays  map[string]time.Duration // on-delays of the rules of a press, by the end of their ids
 
 	mu      sync.Mutex
 	engines []*engine // that callers use
@@ -51,9 +52,9 @@ type campaign struct {
 
 // gap is a time in which a press was not served.
 type gap struct {
-	press       int
-	fault       string
-	from, until time.Time
+	press int
+	fault string
+	pause
 }
 
 // fault is a way to lose an engine.
@@ -62,12 +63,13 @@ type fault struct {
 	begin  func(e *engine)
 	during func(e *engine)         // with checks; may be nil
 	end    func(e *engine) *engine // returns the engine that is there again
+	stays  bool                    // callers go on to use it
 	works  bool                    // it goes on with its work
 }
 
-// newCampaign starts engines and makes presses, which have a fast and a slow alarm rule each.
-func newCampaign(t *testing.T, env []string, host string, seats ...*seat) *campaign {
-	c := &campaign{t: t, env: with(env, known), seats: map[*engine]*seat{}}
+// newCampaign starts engines and makes presses, which have alarm rules with some on-delays each.
+func newCampaign(t *testing.T, env []string, host string, delays map[string]time.Duration, seats ...*seat) *campaign {
+	c := &campaign{t: t, env: with(env, known), delays: delays, seats: map[*engine]*seat{}}
 	for _, s := range seats {
 		c.engines = append(c.engines, c.start(s))
 	}
@@ -187,7 +189,7 @@ func (c *campaign) lose(f fault, delayed bool) {
 		eventually(c.t, "there is no excursion", func() bool { age := c.excursions[k].age(); return age > 2*time.Second && age < 4*time.Second })
 	}
 	e := c.owner(k)
-	if !f.works { // callers go to the others, as a load balancer sends them
+	if !f.stays { // callers go to the others, as a load balancer sends them
 		c.mu.Lock()
 		c.engines = slices.DeleteFunc(slices.Clone(c.engines), func(other *engine) bool { return other == e })
 		c.mu.Unlock()
@@ -195,7 +197,6 @@ func (c *campaign) lose(f fault, delayed bool) {
 	for _, p := range c.presses {
 		p.watch()
 	}
-	at := time.Now()
 	f.begin(e)
 	rest(c.t.Context(), time.Second, 2*time.Second) // its leases stand
 	for _, p := range c.presses {
@@ -203,10 +204,10 @@ func (c *campaign) lose(f fault, delayed bool) {
 	}
 	rest(c.t.Context(), 4*time.Second, 6*time.Second)
 	for i, p := range c.presses {
-		if pause := p.served(c.t); pause > 500*time.Millisecond && !f.works { // or another engine has it
-			c.gaps = append(c.gaps, gap{i, f.name, at, at.Add(pause)})
+		if longest := p.served(c.t); longest.length() > 500*time.Millisecond && !f.works { // or another engine has it
+			c.gaps = append(c.gaps, gap{i, f.name, longest})
 		}
-		if from := c.seats[e].address; from != "" && !f.works {
+		if from := c.seats[e].address; from != "" && !f.stays {
 			require.Less(c.t, p.late(from), time.Second, "%s: two engines ask a press", f.name)
 		}
 	}
@@ -214,7 +215,7 @@ func (c *campaign) lose(f fault, delayed bool) {
 		f.during(e)
 	}
 	again := f.end(e)
-	if !f.works {
+	if !f.stays {
 		c.mu.Lock()
 		c.engines = append(c.engines, again)
 		c.mu.Unlock()
@@ -244,10 +245,13 @@ func stopped() fault {
 // carried out twice, and every excursion is one alarm.
 func TestEnginesAreKilledAndStopped(t *testing.T) {
 	t.Parallel()
-	var seats []*seat
-	for i := range 3 {
+	c := newCampaign(t, []string{"Storage__Driver=postgres", "Storage__Dsn=" + pgtest.DSN(t)}, "127.0.0.1", fastAndSlow, nearSeats(t, 3)...)
+	c.run(campaignRounds(3), c.killed(), stopped())
+}
+
+func nearSeats(t *testing.T, n int) (seats []*seat) {
+	for i := range n {
 		seats = append(seats, &seat{name: fmt.Sprint("engine-", i), data: t.TempDir(), listen: "127.0.0.1:0"})
 	}
-	c := newCampaign(t, []string{"Storage__Driver=postgres", "Storage__Dsn=" + pgtest.DSN(t)}, "127.0.0.1", seats...)
-	c.run(campaignRounds(3), c.killed(), stopped())
+	return seats
 }

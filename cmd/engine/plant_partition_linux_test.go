@@ -88,7 +88,7 @@ func (c *campaign) cutFromDatabase() fault {
 // cutFromBus is an engine that reaches everything but the bus: it goes on with its work, but the others do not hear of it, nor it of them.
 func (c *campaign) cutFromBus() fault {
 	f := c.cut("cut from the bus", busHost)
-	f.works = true
+	f.stays, f.works = true, true
 	var before []string
 	begin, end := f.begin, f.end
 	f.begin = func(e *engine) {
@@ -159,7 +159,7 @@ func TestEnginesAreCutOff(t *testing.T) {
 	for i := range 3 {
 		seats = append(seats, farSeat(t, i))
 	}
-	c := newCampaign(t, []string{"Storage__Driver=postgres", "Storage__Dsn=" + database.DSN(), "Cluster__Bus__Url=" + nats.URL()}, devicesHost, seats...)
+	c := newCampaign(t, []string{"Storage__Driver=postgres", "Storage__Dsn=" + database.DSN(), "Cluster__Bus__Url=" + nats.URL()}, devicesHost, fastAndSlow, seats...)
 	faults := []fault{c.cutFromDatabase(), c.cut("cut off", hosts...), c.cutFromBus()}
 	if os.Getenv("OTKIT_CAMPAIGN") != "" {
 		faults = append(faults, c.killed(), stopped())

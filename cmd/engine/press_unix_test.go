@@ -25,7 +25,7 @@ type press struct {
 	mu      sync.Mutex
 	asked   time.Time
 	by      string
-	pause   time.Duration        // longest between two requests since watch
+	longest pause                // since watch
 	first   map[string]time.Time // when each engine asked first since watchTakers, by its address
 	last    map[string]time.Time // when each engine asked last, by its address
 	pauses  []pause              // that were long
@@ -38,6 +38,8 @@ type pause struct {
 	from, until  time.Time
 	before, then string // who asked
 }
+
+func (p pause) length() time.Duration { return p.until.Sub(p.from) }
 
 func newPress(t testing.TB, host string) *press {
 	p := &press{host: host, port: realtest.FreePort(t), first: map[string]time.Time{}, last: map[string]time.Time{}, written: map[uint16]int{}}
@@ -79,10 +81,15 @@ func (p *press) note(client string) {
 		client = host
 	}
 	now := time.Now()
-	if now.Sub(p.asked) > time.Second && !p.asked.IsZero() {
-		p.pauses = append(p.pauses, pause{p.asked, now, p.by, client})
+	if one := (pause{p.asked, now, p.by, client}); !p.asked.IsZero() {
+		if one.length() > time.Second {
+			p.pauses = append(p.pauses, one)
+		}
+		if one.length() > p.longest.length() {
+			p.longest = one
+		}
 	}
-	p.pause, p.asked, p.last[client], p.by = max(p.pause, now.Sub(p.asked)), now, now, client
+	p.asked, p.last[client], p.by = now, now, client
 	if _, known := p.first[client]; !known {
 		p.first[client] = now
 	}
@@ -104,7 +111,7 @@ func (p *press) HandleInputRegisters(*modbus.InputRegistersRequest) ([]uint16, e
 func (p *press) watch() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked, p.pause = time.Now(), 0
+	p.asked, p.longest = time.Now(), pause{}
 }
 
 // watchTakers begins to look for engines that ask.
@@ -115,16 +122,23 @@ func (p *press) watchTakers() {
 }
 
 // served waits for the next request and returns the longest pause since watch.
-func (p *press) served(t testing.TB) (pause time.Duration) {
+func (p *press) served(t testing.TB) (longest pause) {
 	t.Helper()
 	now := time.Now()
 	eventually(t, "a device is not served any more", func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		pause = p.pause
+		longest = p.longest
 		return p.asked.After(now)
 	})
-	return pause
+	return longest
+}
+
+// idle returns how long ago the press was asked.
+func (p *press) idle() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(p.asked)
 }
 
 // late returns how long an engine went on asking after another one had begun to since watchTakers.
