@@ -142,9 +142,10 @@ type Held struct {
 	Work  string
 	Epoch uint64 // higher than that of every holder before
 
-	m     *Member
-	ctx   context.Context
-	ended <-chan struct{}
+	m      *Member
+	ctx    context.Context
+	ended  <-chan struct{}
+	lapsed atomic.Bool // the lease was seen not to stand
 }
 
 // Done is closed when the work is to end: when the lease moves or is lost, which Valid tells apart.
@@ -155,7 +156,11 @@ func (h *Held) Ended() <-chan struct{} { return h.ended }
 
 // Valid reports whether the lease stands. Ask before each step that only its holder may take.
 func (h *Held) Valid() bool {
-	return h.m.valid() && (h.ctx.Err() == nil || errors.Is(context.Cause(h.ctx), ErrMoved))
+	if h.m.valid() && (h.ctx.Err() == nil || errors.Is(context.Cause(h.ctx), ErrMoved)) {
+		return true
+	}
+	h.lapsed.Store(true)
+	return false
 }
 
 func (m *Member) valid() bool {
