@@ -167,6 +167,9 @@ func (m *Member) call(ctx context.Context, do func(context.Context) error) error
 func (m *Member) hold(until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if !m.valid() {
+		m.end(ErrLost) // work may have seen it
+	}
 	if m.life.Err() != nil {
 		m.life, m.end = context.WithCancelCause(context.Background())
 	}

@@ -146,7 +146,7 @@ type Held struct {
 	life  context.Context // of the leases
 	ctx   context.Context
 	ended <-chan struct{}
-	over  atomic.Bool // Do has returned
+	over  atomic.Bool // Do has returned, or the lease was seen not to stand
 }
 
 // Done is closed when the work is to end: when the lease moves or is lost, which Valid tells apart.
@@ -157,7 +157,14 @@ func (h *Held) Ended() <-chan struct{} { return h.ended }
 
 // Valid reports whether the lease stands, which it does not after [Options.Do] has returned. Ask before each step that only its holder may take.
 func (h *Held) Valid() bool {
-	return !h.over.Load() && h.life.Err() == nil && h.m.valid() && (h.ctx.Err() == nil || errors.Is(context.Cause(h.ctx), ErrMoved))
+	if h.over.Load() {
+		return false
+	}
+	stands := h.life.Err() == nil && h.m.valid() && (h.ctx.Err() == nil || errors.Is(context.Cause(h.ctx), ErrMoved))
+	if !stands {
+		h.over.Store(true)
+	}
+	return stands
 }
 
 func (m *Member) valid() bool {

@@ -4,16 +4,16 @@ import "time"
 
 // reserve promises a place in the queue. The place is taken until the outcome of the write is logged,
 // so that a log that takes none bounds what waits for it.
-func (r *runner) reserve() error {
+func (r *runner) reserve(tag string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.isMoving():
-		return moving(ErrDriverOffline.On("driverId", r.id))
+	case r.onStandby() || r.moving():
+		return &elsewhere{r.id, tag}
 	case r.quit.Err() != nil || r.currentState() != DriverOnline:
-		return ErrDriverOffline.On("driverId", r.id)
+		return ErrDriverOffline.On("driverId", r.id).With("tagName", tag)
 	case r.reserved >= r.opts.MaxWrites:
-		return ErrQueueFull.On("driverId", r.id)
+		return ErrQueueFull.On("driverId", r.id).With("tagName", tag)
 	}
 	r.reserved++
 	r.open++

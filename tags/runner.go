@@ -162,6 +162,7 @@ func (r *runner) run() {
 }
 
 func (r *runner) connect() error {
+	defer r.standby.arrives.Store(false)
 	r.setState(DriverConnecting)
 	ctx, cancel := context.WithTimeout(r.quit, r.opts.Timeout)
 	defer cancel()

@@ -3,20 +3,23 @@ package tags
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/otkit/otkit/fault"
 )
 
 // standby is what the runner of a shared driver has in addition.
 type standby struct {
 	// run and removed are guarded by the runner's mu.
-	run     bool      // RunDriver is under way
-	removed bool      // it is not to be run any more
-	since   time.Time // when it was last taken over
+	run     bool // RunDriver is under way
+	removed bool // it is not to be run any more
 
 	waiting atomic.Bool                 // the driver is not run here, and others may run it
+	arrives atomic.Bool                 // it is run here, and has not tried to connect before
 	valid   atomic.Pointer[func() bool] // reports whether this engine may use the driver; nil: always
 	status  atomic.Pointer[DriverStatus]
 }
@@ -27,7 +30,28 @@ var errNotRun = errors.New("another engine may run the driver")
 // textMoved is the outcome of a write whose driver another engine runs before it was sent.
 const textMoved = "the driver moved to another engine before the value was sent"
 
+// elsewhere is the error for a write to a driver that this engine does not run, or that is moving.
+type elsewhere struct{ driver, tag string }
+
+func (e *elsewhere) Error() string { return e.Unwrap().Error() }
+
+func (e *elsewhere) Unwrap() error {
+	return ErrDriverOffline.On("driverId", e.driver).With("tagName", e.tag)
+}
+
+// RunsElsewhere reports whether an error of [Engine.WriteHere] is that this engine does not run the driver, or that the driver is just coming or leaving: whoever
+// runs it a moment later may take the request.
+func RunsElsewhere(err error) bool {
+	there := (*elsewhere)(nil)
+	return errors.As(err, &there)
+}
+
 func (r *runner) onStandby() bool { return r.standby.waiting.Load() }
+
+// moving reports whether a shared driver is coming to this engine or leaving it. r.mu is held.
+func (r *runner) moving() bool {
+	return r.engine.shared != nil && !r.standby.removed && (r.standby.arrives.Load() || r.quit.Err() != nil)
+}
 
 // mayCall reports whether this engine may use the driver. If not, it ends the run.
 func (r *runner) mayCall() bool {
@@ -76,7 +100,7 @@ func (e *Engine) RunDriver(ctx context.Context, id string, valid func() bool) er
 		return ErrDriverExists.On("driverId", id)
 	}
 	r.begin()
-	r.standby.run, r.standby.since = true, time.Now()
+	r.standby.run = true
 	r.mu.Unlock()
 	r.takeOver(valid)
 	leave, cancel, done := r.leave, r.cancel, r.done
@@ -139,6 +163,7 @@ func (r *runner) watchLease(ctx context.Context, valid func() bool, leave, cance
 // takeOver makes the tags those of a driver that is run here.
 func (r *runner) takeOver(valid func() bool) {
 	r.standby.valid.Store(&valid)
+	r.standby.arrives.Store(true)
 	r.standby.waiting.Store(false)
 	r.standby.status.Store(nil)
 	r.setState(DriverConnecting)
@@ -309,3 +334,54 @@ func (r *runner) reported() (s DriverStatus, ok bool) {
 }
 
 const textNoEngine = "no engine runs the driver"
+
+// passOn passes the requests for drivers that are not run here on to the engines that run them.
+func (e *Engine) passOn(ctx context.Context, requests []WriteRequest, writes []Write, errs []error) {
+	var at map[string][]int
+	for i := range errs {
+		if there := (*elsewhere)(nil); errors.As(errs[i], &there) {
+			if at == nil {
+				at = make(map[string][]int)
+			}
+			at[there.driver] = append(at[there.driver], i)
+		}
+	}
+	var wg sync.WaitGroup
+	for driver, which := range at {
+		wg.Go(func() {
+			list := make([]WriteRequest, len(which))
+			for k, i := range which {
+				list[k] = requests[i]
+				list[k].ID = e.writeID(list[k])
+			}
+			done, failed, err := e.shared.Write(ctx, driver, list)
+			if err == nil && (len(done) != len(list) || len(failed) != len(list)) {
+				err = fmt.Errorf("the engine that runs driver %q answered for %d of %d writes", driver, len(done), len(list))
+			}
+			for k, i := range which {
+				switch {
+				case err != nil:
+					errs[i] = unanswered(err, list[k])
+				default:
+					writes[i], errs[i] = done[k], failed[k]
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// unanswered is the error of a request that was passed on.
+func unanswered(err error, q WriteRequest) error {
+	if f, ok := fault.From(err); ok {
+		return f.With("tagName", clip(q.Tag))
+	}
+	return ErrWriteUnanswered.On("writeId", q.ID).With("tagName", clip(q.Tag)).Wrap(err)
+}
+
+func (e *Engine) writeID(q WriteRequest) string {
+	if q.ID != "" {
+		return q.ID
+	}
+	return e.newID()
+}

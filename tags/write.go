@@ -76,12 +76,11 @@ func (e *Engine) Write(ctx context.Context, q WriteRequest) (Write, error) {
 // does not withdraw them.
 //
 // Requests for a driver that another engine runs are passed on to it. If its answer does not come, errs[i] is an ErrWriteUnanswered
-// with the id under which the write is found if it was queued. While a driver moves from one engine to another, they wait for it up to 2 s.
+// with the id under which the write is found if it was queued.
 func (e *Engine) WriteMany(ctx context.Context, requests []WriteRequest) (writes []Write, errs []error, err error) {
 	writes, errs, err = e.WriteHere(ctx, requests)
 	if err == nil && e.shared != nil {
 		e.passOn(ctx, requests, writes, errs)
-		e.followMoves(ctx, requests, writes, errs)
 	}
 	return writes, errs, err
 }
@@ -309,11 +308,8 @@ func (e *Engine) acceptFor(q WriteRequest, redirects int) (*runner, *queuedWrite
 		}
 		return owner, w, err
 	}
-	if r.onStandby() {
-		return nil, nil, &elsewhere{r.id, tag.Name}
-	}
-	if err := r.reserve(); err != nil {
-		return nil, nil, about(err, tag)
+	if err := r.reserve(tag.Name); err != nil {
+		return nil, nil, err
 	}
 	return r, &queuedWrite{
 		entry: en,

@@ -37,8 +37,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// builtEnv is the variable with the command that was built, for a test in a network of its own, which is another process.
+const builtEnv = "OTKIT_TEST_ENGINE"
+
 // built builds the command, with the race detector when the tests run with it.
 var built = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv(builtEnv); path != "" {
+		return path, nil
+	}
 	if raceDetector {
 		return build("engine-race", "-race")
 	}

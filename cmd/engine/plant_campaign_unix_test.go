@@ -6,11 +6,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"slices"
-	"sort"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,114 +16,94 @@ import (
 	"testing"
 	"time"
 
-	"github.com/simonvetter/modbus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/internal/pgtest"
-	"github.com/otkit/otkit/internal/realtest"
 	"github.com/otkit/otkit/openapi/client"
 )
 
-// press is a Modbus device that keeps account of who asks it and what is written. Register 1 is its level, register 2 takes writes.
-type press struct {
-	port  int
-	level atomic.Uint32
-
-	mu      sync.Mutex
-	asked   time.Time
-	wait    chan struct{} // closed at the next request; nil when nobody waits
-	written map[uint16]int
-	held    uint16
+// seat is where an engine of a campaign runs.
+type seat struct {
+	name, data, listen string
+	address            string                                     // from which it asks devices; empty if it shares that with others
+	machine            func(name string, args ...string) []string // the command line of a program there; nil for this machine
+	cut                func(broken bool, hosts ...string)         // breaks and mends its lines to hosts; nil if it has none
 }
 
-func newPress(t testing.TB) *press {
-	p := &press{port: realtest.FreePort(t), written: map[uint16]int{}}
-	server, err := modbus.NewServer(&modbus.ServerConfiguration{URL: "tcp://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)), MaxClients: 20, Timeout: time.Minute}, p)
-	require.NoError(t, err)
-	require.NoError(t, server.Start())
-	t.Cleanup(func() { _ = server.Stop() })
-	return p
-}
-
-func (p *press) HandleHoldingRegisters(r *modbus.HoldingRegistersRequest) ([]uint16, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.asked = time.Now()
-	if p.wait != nil {
-		close(p.wait)
-		p.wait = nil
-	}
-	if r.IsWrite {
-		for i, v := range r.Args {
-			if int(r.Addr)+i == 2 {
-				p.held = v
-				p.written[v]++
-			}
-		}
-		return r.Args, nil
-	}
-	out := make([]uint16, r.Quantity)
-	for i := range out {
-		switch int(r.Addr) + i {
-		case 1:
-			out[i] = uint16(p.level.Load())
-		case 2:
-			out[i] = p.held
-		}
-	}
-	return out, nil
-}
-
-func (p *press) HandleCoils(*modbus.CoilsRequest) ([]bool, error) {
-	return nil, modbus.ErrIllegalFunction
-}
-
-func (p *press) HandleDiscreteInputs(*modbus.DiscreteInputsRequest) ([]bool, error) {
-	return nil, modbus.ErrIllegalFunction
-}
-
-func (p *press) HandleInputRegisters(*modbus.InputRegistersRequest) ([]uint16, error) {
-	return nil, modbus.ErrIllegalFunction
-}
-
-// served waits for the next request and returns when it came.
-func (p *press) served(t testing.TB) time.Time {
-	p.mu.Lock()
-	if p.wait == nil {
-		p.wait = make(chan struct{})
-	}
-	wait := p.wait
-	p.mu.Unlock()
-	select {
-	case <-wait:
-	case <-time.After(patience):
-		t.Fatal("a device is not served any more")
-	}
-	return time.Now()
-}
-
-func (p *press) times(v uint16) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.written[v]
-}
-
-// campaign is engines on one database whose presses are written and raise alarms, while engines are killed and stopped.
+// campaign is engines on one database whose presses are written and raise alarms, while engines are lost.
 type campaign struct {
 	t       *testing.T
 	env     []string
 	token   string
 	presses []*press
+	delays  map[string]time.Duration // on-delays of the rules of a press, by the end of their ids
 
 	mu      sync.Mutex
-	engines []*engine
-	data    map[*engine]string // directory of each
+	engines []*engine // that callers use
+	seats   map[*engine]*seat
 
 	writes     sync.Map // by press and value: the id that was acknowledged
 	refused    atomic.Int64
-	excursions [4]atomic.Int64 // by press
+	excursions [4]excursions // by press
+	gaps       []gap
+}
+
+// gap is a time in which a press was not served.
+type gap struct {
+	press int
+	fault string
+	pause
+}
+
+// fault is a way to lose an engine.
+type fault struct {
+	name   string
+	begin  func(e *engine)
+	during func(e *engine)         // with checks; may be nil
+	end    func(e *engine) *engine // returns the engine that is there again
+	stays  bool                    // callers go on to use it
+	works  bool                    // it goes on with its work
+}
+
+// newCampaign starts engines and makes presses, which have alarm rules with some on-delays each.
+func newCampaign(t *testing.T, env []string, host string, delays map[string]time.Duration, seats ...*seat) *campaign {
+	c := &campaign{t: t, env: with(env, known), delays: delays, seats: map[*engine]*seat{}}
+	for _, s := range seats {
+		c.engines = append(c.engines, c.start(s))
+	}
+	s := c.engines[0].admin()
+	c.token = s.token
+	for k := range c.excursions {
+		c.presses = append(c.presses, newPress(t, host))
+		id := fmt.Sprintf("press%d", k)
+		made, err := s.CreateDriverWithResponse(t.Context(), client.DriverDefinition{ID: id, Type: "Modbus", IPAddress: host, Port: c.presses[k].port,
+			PollIntervalMs: 100, TimeoutMs: 1000, Settings: map[string]any{"Tags": []map[string]any{
+				{"Name": "level", "Address": "HR:1", "Type": "UInt16"}, {"Name": "setpoint", "Address": "HR:2", "Type": "UInt16", "AccessMode": "ReadWrite"}}}})
+		require.NoError(t, err)
+		require.Equal(t, http.StatusCreated, made.StatusCode(), "%s", made.Body)
+		for name, delay := range delays {
+			s.addRule(rules.Rule{ID: id + name, Tag: id + ".level", Kind: rules.High, Limit: 50, OnDelay: delay, Severity: alarms.Critical, Enabled: true, Message: id + name})
+		}
+		for _, e := range c.engines {
+			e.with(c.token).good(id + ".level")
+		}
+	}
+	return c
+}
+
+func (c *campaign) start(s *seat) *engine {
+	line := append([]string{binary(c.t)}, "-data", s.data, "-listen", s.listen)
+	if s.machine != nil {
+		line = s.machine(line[0], line[1:]...)
+	}
+	e := launch(c.t, line[0], with(c.env, []string{"Cluster__Name=" + s.name}), line[1:]...)
+	e.ready()
+	c.mu.Lock()
+	c.seats[e] = s
+	c.mu.Unlock()
+	return e
 }
 
 // engine returns one of the engines, at random.
@@ -133,6 +111,23 @@ func (c *campaign) engine() *engine {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engines[rand.IntN(len(c.engines))]
+}
+
+// owner returns the engine that runs the driver of a press.
+func (c *campaign) owner(k int) (owner *engine) {
+	eventually(c.t, "nobody runs a driver", func() bool {
+		list, err := c.engine().with(c.token).ListDriversWithResponse(c.t.Context())
+		require.NoError(c.t, err)
+		require.NotNil(c.t, list.JSON200, "%s %s", list.Status(), list.Body)
+		i := slices.IndexFunc(*list.JSON200, func(d client.DriverStatus) bool { return d.DriverID == fmt.Sprintf("press%d", k) })
+		for _, e := range c.engines {
+			if i >= 0 && c.seats[e].name == (*list.JSON200)[i].Engine {
+				owner = e
+			}
+		}
+		return owner != nil
+	})
+	return owner
 }
 
 func (c *campaign) client(e *engine) *client.ClientWithResponses {
@@ -157,156 +152,106 @@ func (c *campaign) write(ctx context.Context, k int) {
 		default:
 			c.refused.Add(1)
 		}
-		select {
-		case <-time.After(time.Duration(20+rand.IntN(60)) * time.Millisecond):
-		case <-ctx.Done():
-		}
+		rest(ctx, 20*time.Millisecond, 80*time.Millisecond)
 	}
 }
 
-// raise raises the level of a press for a while, again and again, each longer than a driver takes to move.
-func (c *campaign) raise(ctx context.Context, k int) {
-	pause := func() bool {
-		select {
-		case <-time.After(time.Duration(7000+rand.IntN(3000)) * time.Millisecond):
-			return true
-		case <-ctx.Done():
-			return false
-		}
+// rest waits for a time between two others, or until ctx ends.
+func rest(ctx context.Context, least, most time.Duration) {
+	select {
+	case <-time.After(least + rand.N(most-least)):
+	case <-ctx.Done():
 	}
-	for pause() {
-		c.presses[k].level.Store(100)
-		c.excursions[k].Add(1)
-		pause()
-		c.presses[k].level.Store(10)
-	}
-	c.presses[k].level.Store(10)
 }
 
-// rounds is how many faults there are, and how long an engine stays stopped.
-func campaignRounds() (rounds int) {
+// run lets engines be lost, and then compares what was acknowledged with what the presses and the journal have.
+func (c *campaign) run(rounds int, faults ...fault) {
+	began := time.Now()
+	ctx, cancel := context.WithCancel(c.t.Context())
+	var busy sync.WaitGroup
+	for k := range c.presses {
+		busy.Go(func() { c.write(ctx, k) })
+		busy.Go(func() { c.excursions[k].run(ctx, c.presses[k]) })
+	}
+	for round := range rounds {
+		c.lose(faults[round%len(faults)], round%3 == 0)
+	}
+	cancel()
+	busy.Wait()
+	c.account(began)
+}
+
+// lose loses the engine that runs a press; if delayed, while the slow alarm of that press is due.
+func (c *campaign) lose(f fault, delayed bool) {
+	rest(c.t.Context(), time.Millisecond, 3*time.Second)
+	k := rand.IntN(len(c.presses))
+	if delayed {
+		eventually(c.t, "there is no excursion", func() bool { age := c.excursions[k].age(); return age > 2*time.Second && age < 4*time.Second })
+	}
+	e := c.owner(k)
+	if !f.stays { // callers go to the others, as a load balancer sends them
+		c.mu.Lock()
+		c.engines = slices.DeleteFunc(slices.Clone(c.engines), func(other *engine) bool { return other == e })
+		c.mu.Unlock()
+	}
+	for _, p := range c.presses {
+		p.watch()
+	}
+	f.begin(e)
+	rest(c.t.Context(), time.Second, 2*time.Second) // its leases stand
+	for _, p := range c.presses {
+		p.watchTakers()
+	}
+	rest(c.t.Context(), 4*time.Second, 6*time.Second)
+	for i, p := range c.presses {
+		if longest := p.served(c.t); longest.length() > 500*time.Millisecond && !f.works { // or another engine has it
+			c.gaps = append(c.gaps, gap{i, f.name, longest})
+		}
+		if from := c.seats[e].address; from != "" && !f.stays {
+			require.Less(c.t, p.late(from), time.Second, "%s: two engines ask a press", f.name)
+		}
+	}
+	if f.during != nil {
+		f.during(e)
+	}
+	again := f.end(e)
+	if !f.stays {
+		c.mu.Lock()
+		c.engines = append(c.engines, again)
+		c.mu.Unlock()
+	}
+}
+
+// campaignRounds returns how many faults there are.
+func campaignRounds(usual int) (rounds int) {
 	if n, err := strconv.Atoi(os.Getenv("OTKIT_CAMPAIGN")); err == nil {
 		return n
 	}
-	return 3
+	return usual
+}
+
+func (c *campaign) killed() fault {
+	return fault{name: "killed", begin: (*engine).kill, end: func(e *engine) *engine { return c.start(c.seats[e]) }}
+}
+
+func stopped() fault {
+	return fault{name: "stopped", begin: func(e *engine) { e.signal(syscall.SIGSTOP) }, end: func(e *engine) *engine {
+		e.signal(syscall.SIGCONT)
+		return e
+	}}
 }
 
 // TestEnginesAreKilledAndStopped kills engines of a plant and stops them: each device is served again soon, no write that was acknowledged is lost, none is
 // carried out twice, and every excursion is one alarm.
 func TestEnginesAreKilledAndStopped(t *testing.T) {
 	t.Parallel()
-	c := &campaign{t: t, data: map[*engine]string{}, env: with([]string{"Storage__Driver=postgres", "Storage__Dsn=" + pgtest.DSN(t)}, known)}
-	for range 3 {
-		data := t.TempDir()
-		e := start(t, c.env, "-data", data)
-		c.engines, c.data[e] = append(c.engines, e), data
-	}
-	s := c.engines[0].admin()
-	c.token = s.token
-	for k := range c.excursions {
-		c.presses = append(c.presses, newPress(t))
-		id := fmt.Sprintf("press%d", k)
-		made, err := s.CreateDriverWithResponse(t.Context(), client.DriverDefinition{ID: id, Type: "Modbus", IPAddress: "127.0.0.1", Port: c.presses[k].port,
-			PollIntervalMs: 100, TimeoutMs: 1000, Settings: map[string]any{"Tags": []map[string]any{
-				{"Name": "level", "Address": "HR:1", "Type": "UInt16"}, {"Name": "setpoint", "Address": "HR:2", "Type": "UInt16", "AccessMode": "ReadWrite"}}}})
-		require.NoError(t, err)
-		require.Equal(t, http.StatusCreated, made.StatusCode(), "%s", made.Body)
-		s.addRule(rules.Rule{ID: id, Tag: id + ".level", Kind: rules.High, Limit: 50, OnDelay: 500 * time.Millisecond, Severity: alarms.Critical, Enabled: true, Message: id})
-		for _, e := range c.engines {
-			e.with(c.token).good(id + ".level")
-		}
-	}
-	began := time.Now()
-	ctx, cancel := context.WithCancel(t.Context())
-	var busy sync.WaitGroup
-	for k := range c.presses {
-		busy.Go(func() { c.write(ctx, k) })
-		busy.Go(func() { c.raise(ctx, k) })
-	}
-	var gaps []time.Duration
-	for round := range campaignRounds() {
-		gaps = append(gaps, c.fault(round)...)
-	}
-	cancel()
-	busy.Wait()
-	sort.Slice(gaps, func(i, j int) bool { return gaps[i] < gaps[j] })
-	t.Logf("gaps of devices: median %s, p99 %s, longest %s", gaps[len(gaps)/2], gaps[len(gaps)*99/100], gaps[len(gaps)-1])
-	c.account(began)
+	c := newCampaign(t, []string{"Storage__Driver=postgres", "Storage__Dsn=" + pgtest.DSN(t)}, "127.0.0.1", fastAndSlow, nearSeats(t, 3)...)
+	c.run(campaignRounds(3), c.killed(), stopped())
 }
 
-// fault kills or stops an engine, and returns how long each device was not served.
-func (c *campaign) fault(round int) (gaps []time.Duration) {
-	time.Sleep(time.Duration(rand.IntN(3000)) * time.Millisecond)
-	i := rand.IntN(len(c.engines))
-	c.mu.Lock()
-	e := c.engines[i]
-	c.engines = slices.Delete(slices.Clone(c.engines), i, i+1) // callers go to the others, as a load balancer sends them
-	c.mu.Unlock()
-	var at time.Time
-	kill := round%2 == 0
-	if kill {
-		at = time.Now()
-		e.kill()
-	} else {
-		e.signal(syscall.SIGSTOP)
-		at = time.Now()
+func nearSeats(t *testing.T, n int) (seats []*seat) {
+	for i := range n {
+		seats = append(seats, &seat{name: fmt.Sprint("engine-", i), data: t.TempDir(), listen: "127.0.0.1:0"})
 	}
-	for _, p := range c.presses {
-		next := p.served(c.t)
-		gap := next.Sub(at)
-		if gap < 500*time.Millisecond { // another engine has it
-			gap = 0
-		}
-		gaps = append(gaps, gap)
-	}
-	time.Sleep(time.Duration(rand.IntN(2000)) * time.Millisecond)
-	if kill {
-		again := start(c.t, c.env, "-data", c.data[e])
-		c.data[again], e = c.data[e], again
-	} else {
-		e.signal(syscall.SIGCONT)
-	}
-	c.mu.Lock()
-	c.engines = append(c.engines, e)
-	c.mu.Unlock()
-	return gaps
-}
-
-// account compares what was acknowledged with what the presses and the journal have.
-func (c *campaign) account(began time.Time) {
-	t, s := c.t, c.engines[0].with(c.token)
-	states := map[client.WriteState]int{}
-	acknowledged := map[[2]int]bool{}
-	c.writes.Range(func(key, id any) bool {
-		at := key.([2]int)
-		acknowledged[at] = true
-		w := s.settled(id.(string))
-		states[w.State]++
-		switch n := c.presses[at[0]].times(uint16(at[1])); w.State {
-		case client.Failed:
-			require.Zero(t, n, "press %d, value %d: it was written, and called failed", at[0], at[1])
-		case client.Unknown:
-			require.LessOrEqual(t, n, 1, "press %d, value %d", at[0], at[1])
-		default:
-			require.Equal(t, 1, n, "press %d, value %d is %s", at[0], at[1], w.State)
-		}
-		return true
-	})
-	for k, p := range c.presses {
-		p.mu.Lock()
-		for v, n := range p.written {
-			require.LessOrEqual(t, n, 1, "press %d, value %d: written twice, acknowledged %v", k, v, acknowledged[[2]int{k, int(v)}])
-		}
-		p.mu.Unlock()
-	}
-	t.Logf("%d writes acknowledged, %v; %d refused or unanswered", len(acknowledged), states, c.refused.Load())
-	require.NotEmpty(t, acknowledged)
-	for k := range c.presses {
-		source := fmt.Sprintf("press%d.level", k)
-		eventually(t, "an alarm is not cleared", func() bool {
-			list := s.raisedSince(source, began)
-			return !slices.ContainsFunc(list, func(a client.AlarmInfo) bool { return a.IsActive })
-		})
-		require.Len(t, s.raisedSince(source, began), int(c.excursions[k].Load()), source)
-	}
+	return seats
 }

@@ -75,6 +75,12 @@ func prepare(t testing.TB, path string, env []string, args ...string) *engine {
 	}
 	e.cmd = exec.Command(path, args...)
 	e.cmd.Env, e.cmd.Stdout, e.cmd.Stderr, e.cmd.Dir = environment(env), e.out, e.log, repository
+	if dir := os.Getenv("OTKIT_TEST_LOGS"); dir != "" { // for a look at a long test
+		whole, err := os.CreateTemp(dir, strings.ReplaceAll(t.Name(), "/", "-")+"-*.log")
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = whole.Close() })
+		e.cmd.Stderr = io.MultiWriter(e.log, whole)
+	}
 	return e
 }
 

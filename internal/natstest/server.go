@@ -19,6 +19,7 @@ import (
 type Server struct {
 	t             testing.TB
 	program, file string
+	host          string
 	port          int
 	cmd           *exec.Cmd
 }
@@ -27,7 +28,13 @@ type Server struct {
 // fails where real components are required.
 func Start(t testing.TB, config ...string) *Server {
 	t.Helper()
-	s := &Server{t: t, program: realtest.Need(t, "nats-server", "/usr/sbin/nats-server"), port: realtest.FreePort(t),
+	return StartAt(t, "127.0.0.1", config...)
+}
+
+// StartAt is Start on another address of this machine.
+func StartAt(t testing.TB, host string, config ...string) *Server {
+	t.Helper()
+	s := &Server{t: t, program: realtest.Need(t, "nats-server", "/usr/sbin/nats-server"), host: host, port: realtest.FreePort(t),
 		file: filepath.Join(t.TempDir(), "nats.conf")}
 	s.Configure(config...)
 	t.Cleanup(s.Kill)
@@ -38,14 +45,14 @@ func Start(t testing.TB, config ...string) *Server {
 // Configure sets the configuration of the next start.
 func (s *Server) Configure(config ...string) {
 	s.t.Helper()
-	text := fmt.Sprintf("listen: 127.0.0.1:%d\n%s\n", s.port, strings.Join(config, "\n"))
+	text := fmt.Sprintf("listen: %s\n%s\n", s.Addr(), strings.Join(config, "\n"))
 	if err := os.WriteFile(s.file, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
 // Addr returns the server's host:port.
-func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+func (s *Server) Addr() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
 // URL returns the server's URL, without TLS.
 func (s *Server) URL() string { return "nats://" + s.Addr() }

@@ -16,15 +16,17 @@ import (
 type Server struct {
 	t        testing.TB
 	bin, dir string
+	address  string // that it also listens on; empty for none
 	cmd      *exec.Cmd
 	alive    io.Closer
 }
 
 const (
-	initScript = `"$0"/initdb -D "$1"/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N >"$1"/log 2>&1`
+	initScript = `"$0"/initdb -D "$1"/data -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N >"$1"/log 2>&1 &&
+echo host all all all trust >>"$1"/data/pg_hba.conf`
 	// A server that was killed leaves processes behind for a moment, beside which none starts (exit code 1).
 	ownScript = `rm -f "$1"/ending
-(while "$0"/postgres -D "$1"/data -c listen_addresses= -c unix_socket_directories="$1" >>"$1"/log 2>&1 </dev/null
+(while "$0"/postgres -D "$1"/data -c listen_addresses="$2" -c unix_socket_directories="$1" >>"$1"/log 2>&1 </dev/null
 [ $? = 1 ] && [ ! -e "$1"/ending ]; do sleep 0.1; done) &
 read -r _
 : >"$1"/ending
@@ -37,7 +39,13 @@ exit 0`
 // or fails where real components are required.
 func Own(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{t: t, bin: filepath.Dir(realtest.Need(t, "initdb", "/usr/lib/postgresql/*/bin/initdb"))}
+	return OwnAt(t, "")
+}
+
+// OwnAt is Own with a server that also listens on an address of the test's own network, on the usual port.
+func OwnAt(t testing.TB, address string) *Server {
+	t.Helper()
+	s := &Server{t: t, bin: filepath.Dir(realtest.Need(t, "initdb", "/usr/lib/postgresql/*/bin/initdb")), address: address}
 	var err error
 	if s.dir, err = os.MkdirTemp("", "pgtest"); err != nil {
 		t.Fatal(err)
@@ -58,7 +66,7 @@ func Own(t testing.TB) *Server {
 
 func (s *Server) command(script string) *exec.Cmd {
 	s.t.Helper()
-	cmd := exec.Command("/bin/sh", "-c", script, s.bin, s.dir)
+	cmd := exec.Command("/bin/sh", "-c", script, s.bin, s.dir, s.address)
 	cmd.Dir = "/"
 	if err := lend(cmd, s.dir); err != nil {
 		s.t.Fatal(err)
@@ -66,8 +74,13 @@ func (s *Server) command(script string) *exec.Cmd {
 	return cmd
 }
 
-// DSN returns the server's database.
-func (s *Server) DSN() string { return dsnIn(s.dir, "postgres") }
+// DSN returns the server's database, by its address if it has one.
+func (s *Server) DSN() string {
+	if s.address != "" {
+		return "postgres://postgres@" + s.address + "/postgres?sslmode=disable"
+	}
+	return dsnIn(s.dir, "postgres")
+}
 
 // Kill ends the server as a power cut would.
 func (s *Server) Kill() {

@@ -260,8 +260,8 @@ func TestWritesArePassedOnOnce(t *testing.T) {
 	})
 }
 
-// Who writes while a driver moves waits for it, at whichever engine.
-func TestWritesWaitForADriverThatMoves(t *testing.T) {
+// Who writes while a driver moves waits for it, at whichever engine, and each write is carried out once.
+func TestWritesWhileADriverMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t)
 		engines := []*engine{p.start("a"), p.start("b"), p.start("c")}

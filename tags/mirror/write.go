@@ -40,7 +40,14 @@ type failure struct {
 	Message  string
 	Fields   []fault.Field     `json:",omitempty"`
 	Metadata map[string]string `json:",omitempty"`
+
+	Elsewhere bool `json:",omitempty"` // the engine that answers does not run the driver now
 }
+
+// elsewhere is the error of a write that an engine has not taken because it does not run the driver.
+type elsewhere struct{ error }
+
+func (e elsewhere) Unwrap() error { return e.error }
 
 func failureOf(err error) *failure {
 	if err == nil {
@@ -50,26 +57,48 @@ func failureOf(err error) *failure {
 	if !ok {
 		return &failure{Kind: fault.Internal, Code: "INTERNAL", Message: err.Error()}
 	}
-	return &failure{f.Kind, f.Code, f.Message, f.Fields, f.Metadata}
+	return &failure{Kind: f.Kind, Code: f.Code, Message: f.Message, Fields: f.Fields, Metadata: f.Metadata, Elsewhere: tags.RunsElsewhere(err)}
 }
 
 func (f *failure) err() error {
 	if f == nil {
 		return nil
 	}
-	return &fault.Error{Kind: f.Kind, Code: f.Code, Message: f.Message, Fields: f.Fields, Metadata: f.Metadata}
+	err := &fault.Error{Kind: f.Kind, Code: f.Code, Message: f.Message, Fields: f.Fields, Metadata: f.Metadata}
+	if f.Elsewhere {
+		return elsewhere{err}
+	}
+	return err
 }
 
 // Write passes writes on to the engine that runs a driver. It is for [tags.Shared.Write]. If nothing was sent, the error is a tags.ErrDriverOffline; another one means that the
 // requests may have been accepted.
-func (m *Mirror) Write(ctx context.Context, driver string, requests []tags.WriteRequest) ([]tags.Write, []error, error) {
+func (m *Mirror) Write(ctx context.Context, driver string, requests []tags.WriteRequest) (writes []tags.Write, errs []error, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	engine, ok := m.awaitOwner(ctx, driver)
-	if !ok {
-		return nil, nil, tags.ErrDriverOffline.On("driverId", driver).Because("no engine runs it")
+	moving, stop := context.WithTimeout(ctx, moveTimeout)
+	defer stop()
+	for {
+		engine, ok := m.awaitOwner(moving, driver)
+		if !ok {
+			return nil, nil, tags.ErrDriverOffline.On("driverId", driver).Because("no engine runs it")
+		}
+		writes, errs, err = m.send(ctx, engine, driver, requests)
+		// Whoever is known to run it may have given it away, or not have begun.
+		if err != nil || !allElsewhere(errs) || !look(moving) {
+			return writes, errs, err
+		}
 	}
-	return m.send(ctx, engine, driver, requests)
+}
+
+// allElsewhere reports whether none of some writes was taken, because the engine does not run the driver.
+func allElsewhere(errs []error) bool {
+	for _, err := range errs {
+		if e := (elsewhere{}); !errors.As(err, &e) {
+			return false
+		}
+	}
+	return len(errs) > 0
 }
 
 // How long a write waits for a driver that moves, and how often it looks.
@@ -78,18 +107,21 @@ const (
 	moveLook    = 20 * time.Millisecond
 )
 
-// awaitOwner returns the engine that runs a driver. It waits a moment if none does: the driver may be on its way.
+// look waits until it is time to look again who runs a driver. It returns false if ctx ends.
+func look(ctx context.Context) bool {
+	select {
+	case <-time.After(moveLook):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// awaitOwner returns the engine that runs a driver. It waits if none does: the driver may be on its way.
 func (m *Mirror) awaitOwner(ctx context.Context, driver string) (engine string, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
-	defer cancel()
 	for {
-		if engine, ok = m.opts.Owner(driver); ok {
-			return engine, true
-		}
-		select {
-		case <-time.After(moveLook):
-		case <-ctx.Done():
-			return "", false
+		if engine, ok = m.opts.Owner(driver); ok || !look(ctx) {
+			return engine, ok
 		}
 	}
 }
@@ -135,15 +167,18 @@ func (m *Mirror) passing(driver string, requests []tags.WriteRequest) passed {
 	return p
 }
 
-// current returns an error if a request was made by an engine that had heard too little of the driver, if it is run here.
-func (m *Mirror) current(q *passed) error {
+// late reports whether a request was made by an engine that had heard too little of a driver that is run here.
+func (m *Mirror) late(q *passed) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p := m.owned[q.Driver]
-	if p == nil || q.Epoch >= p.epoch && q.Seq >= p.seqs[0] || q.Epoch < p.epoch && time.Since(p.begun) < maxLate*m.opts.Heartbeat {
-		return nil
+	switch {
+	case p == nil:
+		return false // it is run elsewhere
+	case q.Epoch < p.epoch:
+		return time.Since(p.begun) >= maxLate*m.opts.Heartbeat
 	}
-	return tags.ErrDriverOffline.On("driverId", q.Driver).Because("the request came too late").With("moving", "true")
+	return q.Seq < p.seqs[0]
 }
 
 // sendHalves sends what is too much for a message. A half that fails does not undo the other.
@@ -174,10 +209,15 @@ func (m *Mirror) serveWrites(ctx context.Context, data []byte) []byte {
 	var q passed
 	var a answer
 	err := json.Unmarshal(data, &q)
-	if err == nil {
-		err = m.current(&q)
-	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case m.late(&q):
+		a.Writes, a.Errs = make([]tags.Write, len(q.Requests)), make([]*failure, len(q.Requests))
+		for i := range a.Errs { // an engine that has just started waits until it has heard of the driver
+			a.Errs[i] = failureOf(tags.ErrDriverOffline.On("driverId", q.Driver).Because("the request came too late"))
+			a.Errs[i].Elsewhere = true
+		}
+	default:
 		var errs []error
 		if a.Writes, errs, err = m.engine.WriteHere(ctx, q.Requests); err == nil {
 			a.Errs = make([]*failure, len(errs))
