@@ -211,6 +211,7 @@ func (c Cluster) OpenBus(ctx context.Context, db *storage.DB, log *slog.Logger) 
 	var b bus.Bus
 	switch {
 	case c.Bus.URL != "":
+		c.Bus.warn(log)
 		b, err = natsbus.Connect(ctx, natsbus.Options{URLs: c.Bus.urls(), User: c.Bus.User, Password: c.Bus.Password, Token: c.Bus.Token,
 			CredsFile: c.Bus.CredsFile, TLS: secure, Prefix: c.Bus.Prefix, Logger: log})
 	case c.Bus.Listen != "":
@@ -227,6 +228,23 @@ func (c Cluster) OpenBus(ctx context.Context, db *storage.DB, log *slog.Logger) 
 		return nil, fmt.Errorf("cluster.bus: %w", err)
 	}
 	return b, nil
+}
+
+// warn says what is not safe about a NATS that is there. Who may publish what engines do may write to devices.
+func (b Bus) warn(log *slog.Logger) {
+	plain, away := false, false
+	for _, text := range b.urls() {
+		if u, err := url.Parse(text); err == nil {
+			plain = plain || (u.Scheme == "nats" || u.Scheme == "ws") && b.CAFile == "" && b.CertFile == ""
+			away = away || !isLoopback(u.Hostname())
+		}
+	}
+	if away && plain {
+		log.Warn("messages among engines are not encrypted: cluster.bus.url is not tls://")
+	}
+	if away && b.User == "" && b.Token == "" && b.CredsFile == "" && b.CertFile == "" {
+		log.Warn("who reaches the NATS of the engines can write to devices: none of cluster.bus.user, token, credsFile and certFile is set")
+	}
 }
 
 // ClusterURL returns where clients and bridges reach the engine, empty if that is not set.

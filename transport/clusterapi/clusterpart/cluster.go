@@ -88,7 +88,12 @@ func (c *Cluster) do(ctx context.Context, lease *cluster.Held) error {
 	kind, _ := split(lease.Work)
 	c.moves.begun(kind)
 	defer func() { c.moves.ended(kind, ctx) }()
-	return c.duties.Do(ctx, lease)
+	err := c.duties.Do(ctx, lease)
+	if f, ok := fault.From(err); ok && ctx.Err() == nil {
+		c.opts.Logger.Warn("work has ended", "work", lease.Work, "error", err)
+		return errors.New(f.Message) // which everybody may see
+	}
+	return err
 }
 
 // split returns the kind and the id of a work.

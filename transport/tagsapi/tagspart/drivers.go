@@ -96,6 +96,9 @@ func (t *Tags) forgetTags(id string) {
 	if !t.engine.HasDriver(id) { // it may have been added again
 		t.config.Seed(id)
 		t.binder.RemoveBase(id)
+		if t.mirror != nil {
+			t.mirror.Forget(id)
+		}
 	}
 }
 
