@@ -18,6 +18,7 @@ var (
 	ErrPageSizeExceeded  = fault.New(fault.Invalid, "PAGE_SIZE_EXCEEDED", "pageSize is above its maximum")
 	ErrInvalidTimeRange  = fault.New(fault.Invalid, "INVALID_TIME_RANGE", "start must be before end")
 	ErrInvalidRequest    = fault.New(fault.Invalid, "INVALID_REQUEST", "request is not valid")
+	ErrWriteExists       = fault.New(fault.Conflict, "WRITE_EXISTS", "there is a write of this id")
 	ErrWriteNotFound     = fault.New(fault.NotFound, "WRITE_NOT_FOUND", "write not found")
 	ErrInvalidTag        = fault.New(fault.Invalid, "INVALID_TAG", "tag definition is not valid")
 	ErrDriverExists      = fault.New(fault.AlreadyExists, "DRIVER_EXISTS", "driver id is in use")

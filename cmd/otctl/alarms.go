@@ -86,6 +86,14 @@ func listAlarmsCommand() command {
 
 // alarmState names the state as operators do.
 func alarmState(a client.AlarmInfo) string {
+	switch a.State {
+	case client.AlarmInfoStateShelved:
+		return "shelved"
+	case client.AlarmInfoStateSuppressedByDesign:
+		return "suppressed"
+	case client.AlarmInfoStateOutOfService:
+		return "out-of-service"
+	}
 	switch acknowledged := a.AcknowledgedAt != nil; {
 	case a.IsActive && acknowledged:
 		return "acknowledged"
@@ -146,8 +154,9 @@ func commentCommand() command {
 		}}
 }
 
-// acknowledge sends the ids in requests of at most 500.
+// acknowledge sends the ids in requests of at most 500, each id once.
 func (c *cli) acknowledge(ctx context.Context, conn *connection, ids []string, comment string) error {
+	ids = distinct(ids)
 	whole := client.AcknowledgeAlarmsAnswer{Acknowledged: []string{}, Errors: []client.AcknowledgeError{}}
 	var failed error
 	for some := range slices.Chunk(ids, 500) {
@@ -183,6 +192,19 @@ func (c *cli) acknowledge(ctx context.Context, conn *connection, ids []string, c
 		failed = failf(code, "%d of %d alarms were not acknowledged", len(whole.Errors), len(ids))
 	}
 	return errors.Join(failed, err)
+}
+
+// distinct returns a list without what is in it already, in its order.
+func distinct(list []string) []string {
+	seen := make(map[string]bool, len(list))
+	var once []string
+	for _, s := range list {
+		if !seen[s] {
+			once = append(once, s)
+		}
+		seen[s] = true
+	}
+	return once
 }
 
 func shelveCommand() command {

@@ -314,7 +314,7 @@ func historyCommand() command {
 				return err
 			}
 			if interval != "" {
-				return c.aggregates(ctx, conn, args[0], interval, start, end)
+				return c.aggregates(ctx, conn, args[0], interval, aligned(start, interval), end)
 			}
 			h, raw, err := get[client.TagHistory](conn.GetTagHistory(ctx, args[0], &client.GetTagHistoryParams{Start: start, End: end, MaxPoints: &points}))
 			if err != nil {

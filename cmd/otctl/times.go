@@ -37,6 +37,17 @@ func (s *span) times() (start, end time.Time, err error) {
 	return start, end, nil
 }
 
+// aligned returns the last time up to start at which an interval of at most a day begins by the clock on the wall, and start for another interval.
+func aligned(start time.Time, interval string) time.Time {
+	d, err := parseDuration(interval)
+	if err != nil || d <= 0 || d > 24*time.Hour {
+		return start
+	}
+	_, seconds := start.Local().Zone()
+	offset := time.Duration(seconds) * time.Second
+	return start.Add(offset).Truncate(d).Add(-offset)
+}
+
 // parseTime reads a time, by the zone of the machine where it names none, or an age.
 func parseTime(s string, now time.Time) (time.Time, error) {
 	if age, err := parseDuration(strings.TrimPrefix(s, "-")); err == nil {

@@ -3854,6 +3854,9 @@ type WriteRequest struct {
 
 	// Value Read by the tag's data type: true or false, a decimal number, text, or base64.
 	Value *string `json:"value"`
+
+	// WriteID The id that the write gets; default: a new one. With it the outcome is found by getWrite also when the answer is lost. If there is a write of that id, the answer is the problem WRITE_EXISTS, and nothing is written.
+	WriteID string `json:"writeId,omitempty,omitzero"`
 }
 
 // WriteState defines model for WriteState.
@@ -37705,6 +37708,8 @@ type WriteTagResponse struct {
 	ApplicationProblemJSON403 *Problem
 	// ApplicationProblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationProblemJSON404 *Problem
+	// ApplicationProblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationProblemJSON409 *Problem
 	// ApplicationProblemJSON413 the response for an HTTP 413 `application/problem+json` response
 	ApplicationProblemJSON413 *Problem
 	// ApplicationProblemJSON415 the response for an HTTP 415 `application/problem+json` response
@@ -37740,6 +37745,11 @@ func (r WriteTagResponse) GetApplicationProblemJSON403() *Problem {
 // GetApplicationProblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r WriteTagResponse) GetApplicationProblemJSON404() *Problem {
 	return r.ApplicationProblemJSON404
+}
+
+// GetApplicationProblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r WriteTagResponse) GetApplicationProblemJSON409() *Problem {
+	return r.ApplicationProblemJSON409
 }
 
 // GetApplicationProblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
@@ -56079,6 +56089,13 @@ func ParseWriteTagResponse(rsp *http.Response) (*WriteTagResponse, error) {
 			return nil, err
 		}
 		response.ApplicationProblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSON409 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
 		var dest Problem

@@ -93,3 +93,34 @@ func TestTheAssetsAreSmall(t *testing.T) {
 	require.NoError(t, w.Close())
 	require.Less(t, small.Len(), 150_000)
 }
+
+// What a browser loads before somebody sees the overview: the page, what it names, and what that imports at once.
+func TestTheFirstLoadIsSmall(t *testing.T) {
+	assets := console.Assets()
+	seen, total := map[string]bool{}, 0
+	var load func(name string)
+	load = func(name string) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		text, err := fs.ReadFile(assets, name)
+		require.NoError(t, err)
+		var small bytes.Buffer
+		w, err := gzip.NewWriterLevel(&small, gzip.BestCompression)
+		require.NoError(t, err)
+		_, err = w.Write(text)
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		total += small.Len()
+		for _, match := range firstImports.FindAllSubmatch(text, -1) {
+			load("assets/" + string(match[1]))
+		}
+	}
+	load("index.html")
+	require.Greater(t, len(seen), 5)
+	t.Logf("%d files, %d bytes", len(seen), total)
+	require.Less(t, total, 150_000)
+}
+
+var firstImports = regexp.MustCompile(`(?:/console/assets/|(?:from|import)"\./)([\w-]+\.\w+)"`)

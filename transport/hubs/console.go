@@ -107,8 +107,14 @@ func NewConsole(live LiveTags, journal ConsoleJournal, o ConsoleOptions) (*Conso
 //   - Alarms(since) sends the client what happens to alarms behind a position, "" for the present, and returns {"position"}. The client
 //     gets "alarms" with {"position", "items": [{"position", "kind", "at", "by", "comment", "code", "until", "alarm"}]}. If the position is
 //     gone, it fails with [ErrPositionGone].
+//   - Ping() returns null: the client learns in moments that the connection is dead or the engine stands still.
 func (c *Console) Methods() map[string]signalr.Method {
-	return map[string]signalr.Method{"Tags": c.chooseTags, "Submodel": c.chooseSubmodel, "Alarms": c.followAlarms}
+	return map[string]signalr.Method{"Tags": c.chooseTags, "Submodel": c.chooseSubmodel, "Alarms": c.followAlarms, "Ping": ping}
+}
+
+// ping is the method Ping.
+func ping(_ context.Context, _ *signalr.Client, args signalr.Arguments) (any, error) {
+	return nil, args.Into()
 }
 
 // Run sends until ctx ends. It must be called once.

@@ -476,6 +476,7 @@ func TestAConsoleChoosesItsTags(t *testing.T) {
 			}
 		}
 	}
+	require.NoError(t, err2(c.invoke("Ping")))
 	m, err = c.invoke("Tags", []string{}, 50)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"unknown":[]}`, string(m.Result))

@@ -41,6 +41,22 @@ func (p *platform) outcome(id string) map[string]any {
 	return got
 }
 
+// Who loses the answer finds the outcome by the id that it has chosen, and does not write twice by sending it again.
+func TestAWriteHasTheIDThatItsSenderHasChosen(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	const id = "0f8fad5b-d9cb-469f-a165-70867728950e"
+	body := map[string]any{"value": "42.5", "writeId": id}
+	require.Equal(t, id, p.write("level", body))
+	require.Equal(t, "Written", p.outcome(id)["state"])
+	const path = "/api/v1/tags/line/level/write"
+	requireProblem(t, p.call(accounts.Admin, http.MethodPost, path, body), 409, "WRITE_EXISTS")
+	require.Len(t, p.line.writes(), 1)
+	for _, bad := range []string{"x", strings.ToUpper(id), "{" + id + "}"} {
+		requireProblem(t, p.call(accounts.Admin, http.MethodPost, path, map[string]any{"value": "1", "writeId": bad}), 400, "INVALID_REQUEST")
+	}
+}
+
 func TestAWriteIsQueuedAndItsOutcomeCanBeRead(t *testing.T) {
 	t.Parallel()
 	p := start(t)

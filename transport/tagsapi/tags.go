@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
 	"github.com/otkit/otkit/tags/history"
@@ -70,7 +72,10 @@ func (t *handlers) WriteTag(ctx context.Context, r gen.WriteTagRequestObject) (g
 	if err != nil {
 		return nil, err
 	}
-	w, err := t.engine.Write(ctx, tags.WriteRequest{Tag: name, Text: *r.Body.Value, Confirm: r.Body.Confirm, By: t.caller(ctx)})
+	if err := t.unused(ctx, r.Body.WriteID); err != nil {
+		return nil, err
+	}
+	w, err := t.engine.Write(ctx, tags.WriteRequest{Tag: name, Text: *r.Body.Value, Confirm: r.Body.Confirm, By: t.caller(ctx), ID: r.Body.WriteID})
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +87,24 @@ func (t *handlers) WriteTag(ctx context.Context, r gen.WriteTagRequestObject) (g
 		}
 	}
 	return answer, nil
+}
+
+// unused returns an error unless a write may get an id that a client has chosen; "" is none.
+func (t *handlers) unused(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	if parsed, err := uuid.Parse(id); err != nil || parsed.String() != id {
+		return tags.ErrInvalidRequest.Invalid(fault.Field{Field: "writeId", Message: "must be a UUID in lower case"})
+	}
+	switch _, err := t.engine.GetWrite(ctx, id); {
+	case err == nil:
+		return tags.ErrWriteExists.On("writeId", id)
+	case errors.Is(err, tags.ErrWriteNotFound):
+		return nil
+	default:
+		return err
+	}
 }
 
 const maxWait = 30 // seconds

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { get, pages, pageSize, type Alarm, type Analytics, type Severity } from "./api";
-import { alarmsSince, handleAlarms, onLink, type Transition } from "./hub";
+import { alarmsSince, handleAlarms, link, onLink, type Transition } from "./hub";
 
 export const severities: Severity[] = ["Critical", "Warning", "Info"];
 export const rank = (s: string): number => (s === "Critical" ? 1 : s === "Warning" ? 2 : 3);
@@ -29,6 +29,8 @@ export const changed = signal(0);
 export const loaded = signal(false);
 export const failed = signal(false);
 export const flood = signal(false);
+/** There was no link, and what happened meanwhile is not read yet. */
+export const behind = signal(false);
 
 interface Summary {
   active: Record<Severity, number>;
@@ -85,15 +87,21 @@ function put(a: Alarm): void {
 }
 
 function announce(a: Alarm): void {
-  if (needsAck(a) && a.isActive) for (const f of arrivals) f(a);
+  for (const f of arrivals) f(a);
 }
 
 function apply(items: Transition[]): void {
+  const waiting = new Map<string, boolean>(); // whether alarms needed attention before, by id
   for (const i of items) {
     if (!i.alarm) continue; // a condition that never occurred was suppressed
-    const fresh = !alarms.has(i.alarm.id);
+    const old = alarms.get(i.alarm.id);
+    if (!waiting.has(i.alarm.id)) waiting.set(i.alarm.id, !!old && needsAck(old));
     put(i.alarm);
-    if (fresh) announce(i.alarm);
+  }
+  // What came and was acknowledged within the batch, such as while there was no link, needs no attention any more.
+  for (const [id, before] of waiting) {
+    const a = alarms.get(id);
+    if (a && !before && needsAck(a)) announce(a);
   }
   touch();
 }
@@ -103,9 +111,7 @@ let reading: AbortController | undefined;
 /** Rows move between pages while alarms come and go, so a list that changed while it was read is read again, a few times in a flood. */
 const passes = 4;
 
-async function readAll(): Promise<void> {
-  reading?.abort();
-  const control = (reading = new AbortController());
+async function readAll(control: AbortController): Promise<void> {
   const later: Transition[] = (held = []);
   position = await alarmsSince("");
   const list = new Map<string, Alarm>();
@@ -115,35 +121,47 @@ async function readAll(): Promise<void> {
     if (control.signal.aborted) return;
     if (total <= pageSize || later.length === before) break;
   }
-  const known = loaded.peek() ? new Set(alarms.keys()) : undefined;
+  const known = loaded.peek() ? new Map(alarms) : undefined;
   alarms.clear();
   for (const a of list.values()) put(a);
   held = undefined;
   loaded.value = true;
   failed.value = false;
-  // What began while there was no link is announced too, but not what a page finds when it is opened.
-  if (known) for (const a of alarms.values()) if (!known.has(a.id)) announce(a);
   apply(later);
+  // What began while there was no link is announced too, but not what a page finds when it is opened.
+  if (known) for (const a of alarms.values()) if (needsAck(a) && !needsAckOf(known.get(a.id))) announce(a);
   changed.value++;
 }
 
+const needsAckOf = (a: Alarm | undefined): boolean => !!a && needsAck(a);
+
+let again: ReturnType<typeof setTimeout> | undefined;
+
+/** Takes up what happened since the last position, or reads everything; a newer call ends an older one. */
 async function resume(): Promise<void> {
+  clearTimeout(again);
+  const unread = held !== undefined; // the older call has not read everything
+  reading?.abort();
+  const control = (reading = new AbortController());
   try {
-    if (position && !held) {
+    if (position && !unread) {
       try {
         await alarmsSince(position);
+        if (!control.signal.aborted) behind.value = failed.value = false;
         return;
       } catch (err) {
+        if (control.signal.aborted) return;
         if (!String(err).includes("POSITION_GONE")) throw err;
       }
     }
-    await readAll();
-  } catch (err) {
-    if ((err as Error).name === "AbortError") return;
+    await readAll(control);
+    if (!control.signal.aborted) behind.value = false;
+  } catch {
+    if (control.signal.aborted) return; // a newer one has begun
     failed.value = true;
     held = undefined;
     position = "";
-    setTimeout(() => void resume(), 5000);
+    again = setTimeout(() => void resume(), 5000);
   }
 }
 
@@ -163,6 +181,7 @@ export function startAlarms(): void {
     if (held) held.push(...batch.items);
     else apply(batch.items);
   });
+  link.subscribe((l) => { if (l === "lost" && loaded.peek()) behind.value = true; });
   onLink(() => void resume());
   void readFlood();
   setInterval(() => document.visibilityState === "visible" && void readFlood(), 60_000);
@@ -173,7 +192,8 @@ export function clearAlarms(): void {
   reading?.abort();
   alarms.clear();
   position = "";
+  clearTimeout(again);
   held = undefined;
-  loaded.value = false;
+  loaded.value = failed.value = behind.value = false;
   changed.value++;
 }

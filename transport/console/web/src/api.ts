@@ -1,4 +1,5 @@
 import type { components } from "./api.gen";
+import { answered, Unanswered } from "./inflight";
 import { renew, session, signedOut, unreachable } from "./session";
 import { word } from "./strings";
 
@@ -34,14 +35,23 @@ export class Problem extends Error {
 
 /** The text of an error in the language of the console where its code is known. */
 export function problemText(err: unknown): string {
-  if (!(err instanceof Problem)) return word("problem", "NETWORK");
+  if (!(err instanceof Problem)) return word("problem", err instanceof Unanswered && err.message === change ? "UNANSWERED" : "NETWORK");
   const known = word("problem", err.code);
   const own = known !== err.code ? known : err.detail || err.code || word("problem", "OTHER");
   return [own, ...err.fields.map((f) => `${f.field} ${f.message}`.trim())].join(" · ");
 }
 
+/** A UUID; pages of plain HTTP have no randomUUID. */
+export function newID(): string {
+  const b = crypto.getRandomValues(new Uint8Array(16));
+  b[6] = (b[6] & 0x0f) | 0x40;
+  b[8] = (b[8] & 0x3f) | 0x80;
+  const hex = [...b].map((x) => x.toString(16).padStart(2, "0")).join("");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
 /** Whether an error says that nothing was done. Of any other one, such as a lost connection, it is not known. */
-export const refused = (err: unknown): boolean => err instanceof Problem && err.code !== "" && (err.status < 500 || err.status === 503);
+export const refused = (err: unknown): boolean => err instanceof Problem && err.code !== "" && err.code !== "WRITE_UNANSWERED" && (err.status < 500 || err.status === 503);
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
@@ -62,7 +72,9 @@ async function send({ method, path, body, headers, signal }: Request): Promise<R
 }
 
 /** The answer to a request with the session's token, which is renewed where it has to be; a Problem unless it is well. */
-export async function answer(q: Request): Promise<Response> {
+export const answer = (q: Request): Promise<Response> => asked(q, (r) => Promise.resolve(r));
+
+async function answerOnce(q: Request): Promise<Response> {
   let r = await send(q);
   if (r.status === 401 && (await renew())) r = await send(q);
   for (let tries = 0; r.status === 429 && q.method === "GET" && tries < 5; tries++) {
@@ -74,9 +86,21 @@ export async function answer(q: Request): Promise<Response> {
   return r;
 }
 
+const change = "change";
+
+/** What take makes of the answer to a request. Files take their time, even if the line is too busy for anything else. */
+async function asked<T>(q: Request, take: (r: Response) => Promise<T>): Promise<T> {
+  const f = async (signal?: AbortSignal) => take(await answerOnce({ ...q, signal }));
+  if (q.body instanceof Blob || q.body instanceof FormData) return f(q.signal);
+  try {
+    return await answered(f, q.signal);
+  } catch (err) {
+    throw err instanceof Unanswered && q.method !== "GET" ? new Unanswered(change) : err;
+  }
+}
+
 async function call<T>(q: Request): Promise<T> {
-  const r = await answer(q);
-  const text = await r.text();
+  const text = await asked(q, (r) => r.text());
   return (text ? JSON.parse(text) : undefined) as T;
 }
 
@@ -108,8 +132,7 @@ export const del = <T = void>(path: string, etag?: string) => call<T>({ method: 
 
 /** A resource and its ETag. */
 export async function getTagged<T>(path: string): Promise<{ value: T; etag?: string }> {
-  const r = await answer({ method: "GET", path });
-  return { value: (await r.json()) as T, etag: r.headers.get("ETag") ?? undefined };
+  return asked({ method: "GET", path }, async (r) => ({ value: (await r.json()) as T, etag: r.headers.get("ETag") ?? undefined }));
 }
 
 /** Saves what a path answers as a file. */

@@ -62,10 +62,16 @@ export function decimalsOf(tag: Pick<Tag, "dataType" | "minValue" | "maxValue"> 
   return span > 0 && span <= 1 ? 3 : 2;
 }
 
+/** A value with fixed decimals, or with an exponent if they would hide that it is not zero. */
+function double(n: number, decimals: number): string {
+  if (!Number.isFinite(n)) return String(n);
+  return n !== 0 && Math.abs(n) < 0.5 * 10 ** -decimals ? n.toExponential(2) : decimal(n, decimals);
+}
+
 export function value(v: Value | null | undefined, tag: Pick<Tag, "dataType" | "minValue" | "maxValue">): string {
   if (!v) return "–";
   if (v.boolValue !== undefined) return word("bool", String(v.boolValue));
-  if (v.doubleValue !== undefined) return Number.isFinite(Number(v.doubleValue)) ? decimal(Number(v.doubleValue), decimalsOf(tag)) : String(v.doubleValue);
+  if (v.doubleValue !== undefined) return double(Number(v.doubleValue), decimalsOf(tag));
   if (v.int64Value !== undefined) return number(0).format(typeof v.int64Value === "string" ? BigInt(v.int64Value) : v.int64Value);
   if (v.stringValue !== undefined) return v.stringValue;
   return v.bytesValue ?? "–";

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { flood, loaded, severities, stateOf, summary } from "./alarmstore";
+import { behind, flood, loaded, severities, stateOf, summary } from "./alarmstore";
 import { engine, engineName } from "./engine";
 import { clock, count, when } from "./format";
-import { link } from "./hub";
+import { lastContact, link } from "./hub";
 import { Preferences, theme } from "./preferences";
 import { href, route } from "./route";
 import { session, signOut, unreachable } from "./session";
@@ -120,9 +120,9 @@ function Mine() {
 }
 
 export function Frame({ children }: { children: ComponentChildren }) {
-  const lost = unreachable.value || link.value === "lost";
+  const lost = link.value === "lost";
   return (
-    <div class="frame">
+    <div class={`frame${lost || behind.value ? " notcurrent" : ""}`}>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>{t("skip")}</a>
       <header class="top">
         <a class="brand" href={href("overview")}>{t("brand")}</a>
@@ -133,7 +133,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         <Mine />
       </header>
       <AlarmBar />
-      {lost && <p class="banner" role="alert">{t("link.stale")}</p>}
+      {lost || unreachable.value ? <p class="banner" role="alert">{lost ? t("link.since", { time: when(lastContact.value) }) : t("link.unreachable")}</p> : behind.value ? <p class="banner" role="status">{t("link.behind")}</p> : null}
       <main id="main" tabIndex={-1}>{children}</main>
       <div class="notice" role="status" aria-live="polite">
         {notice.value && <p class={notice.value.bad ? "bad" : ""}>{notice.value.text}<button type="button" aria-label={t("close")} onClick={() => (notice.value = undefined)}><Icon name="close" /></button></p>}

@@ -49,7 +49,7 @@ function View() {
 }
 
 function App() {
-  if (session.value === undefined) return <p class="starting" role="status">{unreachable.value ? t("link.stale") : t("loading")}</p>;
+  if (session.value === undefined) return <p class="starting" role="status">{unreachable.value ? t("link.unreachable") : t("loading")}</p>;
   if (session.value === null) return <SignIn />;
   return <Frame><View /></Frame>;
 }

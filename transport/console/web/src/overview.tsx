@@ -7,7 +7,7 @@ import { drivers, DriverState, StateMark } from "./drivers";
 import { engines, EngineState } from "./engines";
 import { count, decimal, natural, when } from "./format";
 import { theme } from "./frame";
-import { polled } from "./poll";
+import { polled, type Polled } from "./poll";
 import { href } from "./route";
 import { language, t, word } from "./strings";
 import { Mark, useRepeat } from "./ui";
@@ -29,11 +29,13 @@ function Tile({ label, figure, unit, beside, warn, to }: { label: string; figure
   );
 }
 
-function Panel({ id, title, beside, children, error }: { id: string; title: string; beside?: ComponentChildren; children: ComponentChildren; error?: unknown }) {
+function Panel({ id, title, beside, children, of }: { id: string; title: string; beside?: ComponentChildren; children: ComponentChildren; of?: Polled<unknown> }) {
+  const error = of?.error.value;
   return (
     <section class={`panel ${id}`} aria-labelledby={`${id}-title`}>
       <header><h2 id={`${id}-title`}>{title}</h2><span class="spring" />{beside}</header>
-      {error ? <p class="error">{problemText(error)}</p> : children}
+      {error ? <p class="error">{problemText(error)} {of!.at.value ? t("asOf", { time: when(of!.at.value) }) : ""}</p> : null}
+      {error && !of!.at.value ? null : children}
     </section>
   );
 }
@@ -106,7 +108,7 @@ export function Overview() {
         <Tile label={t("samples")} figure={samples === undefined ? none : decimal(samples, samples < 100 ? 1 : 0)} beside={t("overview.tags", { n: tags === undefined ? none : count(tags) })} to={href("tags")} />
       </div>
       <Panel id="attention" title={t("overview.attention")} beside={<>{!!idle && <a class="flag" href={href("engines")}>{t("overview.unassigned", { n: count(idle) })}</a>}<a href={href("alarms")}>{t("overview.all")}</a></>}><Urgent /></Panel>
-      <Panel id="lines" title={t("drivers")} beside={<a href={href("drivers")}>{t("overview.all")}</a>} error={d ? undefined : drivers.error.value}>
+      <Panel id="lines" title={t("drivers")} beside={<a href={href("drivers")}>{t("overview.all")}</a>} of={drivers}>
         <div class="scroll" tabIndex={0} role="group" aria-labelledby="lines-title">
           <table class="plain">
             <thead><tr><th>{t("name")}</th><th>{t("state")}</th><th class="end">{t("tags")}</th><th class="end">{t("samples")}</th><th class="end wideonly">{t("driver.roundtrip")}</th></tr></thead>
@@ -118,8 +120,8 @@ export function Overview() {
           </table>
         </div>
       </Panel>
-      <Panel id="rate" title={t("overview.rate")} beside={a && <span class="quiet">{t("overview.peak", { n: count(a.peak), floods: count(a.floods.length) })}</span>} error={trendOfAlarms.data.value ? undefined : trendOfAlarms.error.value}><Rate /></Panel>
-      <Panel id="field" title={t(plant.length > 1 ? "overview.plant" : "overview.field")} beside={<span class="quiet">{t("overview.fieldCount", { bridges: b ? `${count(up)}/${count(b.length)}` : none, devices: v ? `${count(working)}/${count(v.length)}` : none })}</span>}>
+      <Panel id="rate" title={t("overview.rate")} beside={a && <span class="quiet">{t("overview.peak", { n: count(a.peak), floods: count(a.floods.length) })}</span>} of={trendOfAlarms}><Rate /></Panel>
+      <Panel id="field" title={t(plant.length > 1 ? "overview.plant" : "overview.field")} beside={<span class="quiet">{t("overview.fieldCount", { bridges: b ? `${count(up)}/${count(b.length)}` : none, devices: v ? `${count(working)}/${count(v.length)}` : none })}</span>} of={bridges.error.value ? bridges : devices}>
         <div class="scroll" tabIndex={0} role="group" aria-labelledby="field-title">
           <table class="plain">
             <thead><tr><th>{t("name")}</th><th>{t("overview.kind")}</th><th>{t("state")}</th><th class="end">{t("overview.seen")}</th></tr></thead>

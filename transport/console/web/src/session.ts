@@ -17,6 +17,7 @@ export const expired = signal(false);
 export const unreachable = signal(false);
 
 const path = "/console/session";
+const patience = 10_000; // ms for an answer
 /** Whose cookie this browser may have: without the mark nothing is asked, and the sign-in is there at once. */
 const mark = "otkit.signedin";
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -32,7 +33,7 @@ function accept(s: Session): void {
 }
 
 export async function signIn(username: string, password: string): Promise<void> {
-  const r = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ username, password }) });
+  const r = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ username, password }), signal: AbortSignal.timeout(patience) });
   if (!r.ok) throw await problem(r);
   accept((await r.json()) as Session);
 }
@@ -51,7 +52,7 @@ export function renew(): Promise<boolean> {
 
 async function renewOnce(): Promise<boolean> {
   try {
-    const r = await fetch(path, { method: "PUT" });
+    const r = await fetch(path, { method: "PUT", signal: AbortSignal.timeout(patience) });
     if (r.status === 401 || r.status === 403) {
       signedOut();
       return false;
@@ -86,7 +87,7 @@ addEventListener("storage", (e) => {
 
 export async function signOut(): Promise<void> {
   const s = session.peek();
-  await fetch(path, { method: "DELETE", headers: s ? { Authorization: `Bearer ${s.accessToken}` } : {} }).catch(() => undefined);
+  await fetch(path, { method: "DELETE", headers: s ? { Authorization: `Bearer ${s.accessToken}` } : {}, signal: AbortSignal.timeout(patience) }).catch(() => undefined);
   signedOut();
   expired.value = false;
 }

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Quality } from "./api";
 import { rank } from "./alarmstore";
+import { onReturn } from "./hub";
 import { t, word } from "./strings";
 
 const narrow = matchMedia("(max-width: 699px)");
@@ -233,17 +234,25 @@ export function notify(text: string, bad = false): void {
   noticeTimer = setTimeout(() => (notice.value = undefined), bad ? 12_000 : 5_000);
 }
 
-/** Calls f now and again and again while the page is seen; what a call returns ends it, before the next one and with the view. */
+/**
+ * Calls f now and again and again while the page is seen, and at once when it is seen again or the engine is back; what a call returns
+ * ends it, before the next one and with the view.
+ */
 export function useRepeat(f: () => void | (() => void), ms: number, deps: unknown[] = []): void {
   useEffect(() => {
     let end = f();
-    const timer = setInterval(() => {
+    const again = () => {
       if (document.visibilityState !== "visible") return;
       end?.();
       end = f();
-    }, ms);
+    };
+    const timer = setInterval(again, ms);
+    document.addEventListener("visibilitychange", again);
+    const stop = onReturn(again);
     return () => {
       clearInterval(timer);
+      document.removeEventListener("visibilitychange", again);
+      stop();
       end?.();
     };
   }, deps);

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { get, post, problemText, refused, type Write } from "./api";
+import { get, newID, post, Problem, problemText, refused, type Write } from "./api";
 import { decimal, value, when } from "./format";
 import { t, word } from "./strings";
 import { Figure } from "./tags";
@@ -42,27 +42,30 @@ export function WriteDialog({ r, onClose }: { r: Row; onClose: () => void }) {
     }
     if (step !== "confirm") return;
     setStep("sent");
-    let writeId: string;
+    const writeId = newID();
     try {
       const address = r.name.startsWith(`${r.driver}.`) ? r.name.slice(r.driver.length + 1) : r.address;
-      ({ writeId } = await post<{ writeId: string }>(`/api/v1/tags/${encodeURIComponent(r.driver)}/${encodeURIComponent(address)}/write`, { value: text, confirm: true }));
+      await post(`/api/v1/tags/${encodeURIComponent(r.driver)}/${encodeURIComponent(address)}/write`, { value: text, confirm: true, writeId });
     } catch (err) {
-      return setError({ of: err, refused: refused(err) });
+      setError({ of: err, refused: refused(err) });
+      if (refused(err)) return;
     }
+    // It has its id whether its answer came or not: nothing is sent a second time.
     for (let tries = 0; !gone.current; tries++) {
       try {
         const w = await get<Write>(`/api/v1/tags/writes/${encodeURIComponent(writeId)}`);
         setWrite(w);
+        setError(undefined);
         setUnread(undefined);
         if (w.state !== "Queued" && w.state !== "Written") return;
       } catch (err) { // the write goes on without the one who looks
-        if (refused(err)) return setError({ of: err, refused: false });
         setUnread(err);
       }
       await pause(Math.min(2000, 150 + tries * 50));
     }
   };
   const failed = !!error || (write && ["Failed", "Unknown", "Unconfirmed"].includes(write.state));
+  const unknown = unread instanceof Problem && unread.code === "WRITE_NOT_FOUND";
   const over = !!error || (write && write.state !== "Queued" && write.state !== "Written");
   return (
     <Dialog title={t("write.title", { name: r.name })} onClose={onClose}>
@@ -88,8 +91,8 @@ export function WriteDialog({ r, onClose }: { r: Row; onClose: () => void }) {
           <div class={`outcome${failed ? " bad" : ""}`} role="status">
             <b>{error?.refused ? t("write.refused") : word("write.state", error ? "Unknown" : (write?.state ?? "Queued"))}</b>
             <span>{error ? problemText(error.of) : write?.error ?? (write ? word("write.about", write.state) : "")}</span>
-            {error && !error.refused && <span>{word("write.about", "Unknown")}</span>}
-            {unread ? <span>{t("write.unread")} {problemText(unread)}</span> : null}
+            {error && !error.refused && <span>{t(unknown ? "write.none" : "write.lost")}</span>}
+            {unread && !unknown ? <span>{t("write.unread")} {problemText(unread)}</span> : null}
             {write?.completedAt && <time class="quiet">{when(write.completedAt)}</time>}
           </div>
         )}

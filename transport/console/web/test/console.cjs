@@ -75,8 +75,8 @@ test("a write whose answer is lost is not called refused", async () => {
     await dialog.getByRole("button", { name: "Write now" }).click();
   };
   await write("63");
-  await dialog.getByText("Unknown", { exact: true }).waitFor();
-  await dialog.getByText("63.00").nth(1).waitFor(); // the present value tells that it was done
+  await dialog.getByText("Confirmed", { exact: true }).waitFor(); // its outcome is found by its id
+  await dialog.getByText("63.00").nth(1).waitFor();
   assert.equal(await dialog.getByText("Refused").count(), 0);
   await dialog.getByRole("button", { name: "Close" }).last().click();
 

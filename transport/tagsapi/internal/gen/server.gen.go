@@ -554,6 +554,9 @@ type WriteRequest struct {
 
 	// Value Read by the tag's data type: true or false, a decimal number, text, or base64.
 	Value *string `json:"value"`
+
+	// WriteID The id that the write gets; default: a new one. With it the outcome is found by getWrite also when the answer is lost. If there is a write of that id, the answer is the problem WRITE_EXISTS, and nothing is written.
+	WriteID string `json:"writeId,omitempty,omitzero"`
 }
 
 // WriteState defines model for WriteState.
