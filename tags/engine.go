@@ -59,6 +59,10 @@ type Engine struct {
 	outcomes *outcomes
 	writing  sync.WaitGroup // calls of WriteMany
 
+	claimedMu sync.Mutex
+	claimed   map[string]struct{} // ids of writes that are being logged, see WriteRequest.New
+
+
 	ctx    context.Context // ends the sweeper
 	cancel context.CancelFunc
 	wg     sync.WaitGroup

@@ -24,6 +24,8 @@ type WriteRequest struct {
 	// stopped, fails. Zero: it waits as long as the driver is online.
 	NotAfter time.Time
 	ID       string // of the write; default: a new one
+	// New makes the request an ErrWriteExists if there is a write of ID, so that who sends it again because an answer was lost does not write twice.
+	New bool
 }
 
 // queuedWrite is a write on its way to the driver.
@@ -102,10 +104,17 @@ func (e *Engine) WriteHere(ctx context.Context, requests []WriteRequest) (writes
 	owners := make([]*runner, len(requests))
 	var log []Write
 	for i, q := range requests {
-		if owners[i], accepted[i], errs[i] = e.accept(q); errs[i] == nil {
-			log = append(log, accepted[i].write)
+		if owners[i], accepted[i], errs[i] = e.accept(q); errs[i] != nil {
+			continue
 		}
+		if errs[i] = e.claimID(ctx, &q); errs[i] != nil {
+			owners[i].cancelWrite()
+			accepted[i] = nil
+			continue
+		}
+		log = append(log, accepted[i].write)
 	}
+	defer e.releaseIDs(accepted)
 	if len(log) > 0 {
 		if err := e.logAccepted(ctx, log); err != nil {
 			for i, w := range accepted {

@@ -304,6 +304,40 @@ func TestWritesWhileADriverMoves(t *testing.T) {
 	})
 }
 
+// Who repeats a request because the answer was lost writes once, at whichever engine.
+func TestARequestThatIsRepeatedWritesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		engines := []*engine{p.start("a"), p.start("b"), p.start("c")}
+		stop := engines[0].run()
+		time.Sleep(2 * time.Second)
+		var busy sync.WaitGroup
+		var accepted atomic.Int64
+		write := func(e *engine) {
+			_, err := e.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(5), ID: "7", New: true})
+			if err == nil {
+				accepted.Add(1)
+			} else {
+				assert.ErrorIs(t, err, tags.ErrWriteExists)
+			}
+		}
+		for range 20 {
+			for _, e := range engines {
+				busy.Go(func() { write(e) })
+			}
+		}
+		busy.Wait()
+		time.Sleep(time.Second)
+		write(engines[1])
+		require.EqualValues(t, 1, accepted.Load())
+		require.Equal(t, 1, p.device.written())
+		stop()
+		for _, e := range engines {
+			e.close()
+		}
+	})
+}
+
 // A request that a broker has held up is not carried out when nobody expects it any more.
 func TestAWriteThatComesTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -72,10 +72,10 @@ func (t *handlers) WriteTag(ctx context.Context, r gen.WriteTagRequestObject) (g
 	if err != nil {
 		return nil, err
 	}
-	if err := t.unused(ctx, r.Body.WriteID); err != nil {
+	if err := checkID(r.Body.WriteID); err != nil {
 		return nil, err
 	}
-	w, err := t.engine.Write(ctx, tags.WriteRequest{Tag: name, Text: *r.Body.Value, Confirm: r.Body.Confirm, By: t.caller(ctx), ID: r.Body.WriteID})
+	w, err := t.engine.Write(ctx, tags.WriteRequest{Tag: name, Text: *r.Body.Value, Confirm: r.Body.Confirm, By: t.caller(ctx), ID: r.Body.WriteID, New: r.Body.WriteID != ""})
 	if err != nil {
 		return nil, err
 	}
@@ -89,22 +89,12 @@ func (t *handlers) WriteTag(ctx context.Context, r gen.WriteTagRequestObject) (g
 	return answer, nil
 }
 
-// unused returns an error unless a write may get an id that a client has chosen; "" is none.
-func (t *handlers) unused(ctx context.Context, id string) error {
-	if id == "" {
-		return nil
-	}
-	if parsed, err := uuid.Parse(id); err != nil || parsed.String() != id {
+// checkID returns an error unless a client may choose an id for a write; "" is none.
+func checkID(id string) error {
+	if parsed, err := uuid.Parse(id); id != "" && (err != nil || parsed.String() != id) {
 		return tags.ErrInvalidRequest.Invalid(fault.Field{Field: "writeId", Message: "must be a UUID in lower case"})
 	}
-	switch _, err := t.engine.GetWrite(ctx, id); {
-	case err == nil:
-		return tags.ErrWriteExists.On("writeId", id)
-	case errors.Is(err, tags.ErrWriteNotFound):
-		return nil
-	default:
-		return err
-	}
+	return nil
 }
 
 const maxWait = 30 // seconds
