@@ -62,7 +62,6 @@ type Engine struct {
 	claimedMu sync.Mutex
 	claimed   map[string]struct{} // ids of writes that are being logged, see WriteRequest.New
 
-
 	ctx    context.Context // ends the sweeper
 	cancel context.CancelFunc
 	wg     sync.WaitGroup

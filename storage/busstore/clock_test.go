@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // What the clock of the database shows is estimated from when a statement began and ended. A request must never live longer than its sender waits.
@@ -15,7 +15,7 @@ func TestTheClockOfTheDatabaseIsNotOverestimated(t *testing.T) {
 	var c clock
 	shows := func(want time.Duration, why string) {
 		t.Helper()
-		assert.Equal(t, us(want), c.of(start), why)
+		require.Equal(t, us(want), c.of(start), why)
 	}
 	c.told(us(0), start, at(400*time.Millisecond))
 	shows(-400*time.Millisecond, "the time may be that of the end")
