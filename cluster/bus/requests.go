@@ -47,6 +47,14 @@ func (r *Requests) Do(ctx context.Context, subject string, send func(id uint64) 
 	}
 }
 
+// Waiting reports whether a request has not ended. One that has need not be sent any more.
+func (r *Requests) Waiting(id uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.open[id]
+	return ok
+}
+
 // End ends a request with an answer, which it keeps, or an error. It does nothing if the request has ended.
 func (r *Requests) End(id uint64, answer []byte, err error) {
 	r.mu.Lock()

@@ -209,6 +209,40 @@ func TestARequestThatHasExpiredIsNotCarriedOut(t *testing.T) {
 	require.Equal(t, "in time", <-served)
 }
 
+// What waits to be written while the database hangs is not written when nobody waits for the answer any more.
+func TestARequestWhoseCallerHasGivenUpIsNotSent(t *testing.T) {
+	o := postgres.Options{DSN: pgtest.DSN(t)}
+	asks, serves := join(t, o, busstore.Options{}), join(t, o, busstore.Options{})
+	db := plain(t, o.DSN)
+	served := make(chan string, 10)
+	_, err := serves.Serve("write", func(_ context.Context, data []byte) []byte { served <- string(data); return nil })
+	require.NoError(t, err)
+	do(t, db, "CREATE FUNCTION hinder() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(4712); RETURN NEW; END $$")
+	do(t, db, "CREATE TRIGGER hinder BEFORE INSERT ON bus_messages FOR EACH ROW EXECUTE FUNCTION hinder()")
+	hold, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = hold.ExecContext(t.Context(), "SELECT pg_advisory_xact_lock(4712)")
+	require.NoError(t, err)
+	publish(t, asks, "values", nil)
+	eventually(t, "nothing is being written", func() bool {
+		return count(t, db, "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 4712 AND NOT granted") == 1
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	_, err = asks.Request(ctx, "write", []byte("given up"))
+	require.ErrorIs(t, err, bus.ErrNoAnswer)
+	require.NoError(t, hold.Commit())
+	eventually(t, "requests are not served", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := asks.Request(ctx, "write", []byte("wanted"))
+		return err == nil
+	})
+	for range len(served) {
+		require.Equal(t, "wanted", <-served)
+	}
+}
+
 func TestATableThatIsEmptied(t *testing.T) {
 	o := postgres.Options{DSN: pgtest.DSN(t)}
 	a, b := join(t, o, busstore.Options{}), join(t, o, busstore.Options{})

@@ -3,6 +3,7 @@ package busstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +31,12 @@ func (b *Bus) send(ctx context.Context) {
 			return
 		}
 		for len(list) > 0 {
+			list = b.wanted(list)
 			n := b.part(list)
-			if n == 0 {
+			switch {
+			case len(list) == 0:
+				continue
+			case n == 0:
 				close(list[0].written)
 				list = list[1:]
 				continue
@@ -46,6 +51,17 @@ func (b *Bus) send(ctx context.Context) {
 			break
 		}
 	}
+}
+
+// wanted removes the requests whose callers have given up.
+func (b *Bus) wanted(list []message) []message {
+	return slices.DeleteFunc(list, func(m message) bool {
+		gone := strings.HasPrefix(m.subject, kindRequest) && !b.requests.Waiting(m.request)
+		if gone {
+			b.bytes.Add(-int64(len(m.data)))
+		}
+		return gone
+	})
 }
 
 // part returns how many messages one statement writes.

@@ -94,16 +94,22 @@ func Connect(ctx context.Context, o Options) (*Bus, error) {
 	return b, nil
 }
 
+// steady is how long a connection must have lasted for the next attempt to come soon: a server may take connections and drop them again and again.
+const steady = 5 * time.Second
+
 // keep keeps the bus connected. lost is closed when the present connection is lost; nil if there is none.
 func (b *Bus) keep(ctx context.Context, lost <-chan struct{}) {
 	defer b.disconnect()
 	for failures := 0; ; {
 		if lost != nil {
-			failures = 0
+			began := time.Now()
 			select {
 			case <-lost:
 			case <-ctx.Done():
 				return
+			}
+			if time.Since(began) >= steady {
+				failures = 0
 			}
 		}
 		failures++

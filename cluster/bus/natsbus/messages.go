@@ -65,6 +65,9 @@ func (b *Bus) send() {
 				continue
 			}
 			b.bytes.Add(-int64(len(m.data)))
+			if m.request != 0 && !b.requests.Waiting(m.request) {
+				continue // its caller has given up
+			}
 			if err := b.write(m); err != nil && m.request != 0 {
 				b.requests.End(m.request, nil, bus.ErrDown.Wrap(err))
 			}
