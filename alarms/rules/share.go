@@ -189,7 +189,7 @@ func (r *Service) withdraw(e *evaluation) {
 			if raised.withdrawn {
 				raised.ended = t.signal.At
 			} else {
-				r.queueLate(e.rule.ID, raised.signal.Raise, t.signal.At)
+				r.queueLate(e.rule.ID, raised.copyOfRaise(), t.signal.At)
 			}
 			raised = nil
 		}
@@ -199,8 +199,15 @@ func (r *Service) withdraw(e *evaluation) {
 	r.show(b)
 }
 
+// copyOfRaise returns the alarm of a transition to be changed: that of the transition may be shown.
+func (t *transition) copyOfRaise() *alarms.Alarm {
+	a := *t.signal.Raise
+	return &a
+}
+
 // dropWithdrawn removes what was withdrawn of a backlog while it was being stored, which has failed. The lock is held.
 func (r *Service) dropWithdrawn(b *backlog) {
+	before := len(b.pending)
 	b.pending = slices.DeleteFunc(b.pending, func(element *list.Element) bool {
 		t := transitionOf(element)
 		if !t.withdrawn {
@@ -208,12 +215,14 @@ func (r *Service) dropWithdrawn(b *backlog) {
 		}
 		r.queue.Remove(element)
 		if t.signal.Raise != nil && !t.ended.IsZero() {
-			r.queueLate(b.rule, t.signal.Raise, t.ended)
+			r.queueLate(b.rule, t.copyOfRaise(), t.ended)
 		}
 		return true
 	})
-	r.serial++
-	r.show(b)
+	if len(b.pending) < before {
+		r.serial++
+		r.show(b)
+	}
 }
 
 // adoptMoved adopts the rules of tags that have come to a driver of this service.

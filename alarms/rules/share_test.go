@@ -219,6 +219,36 @@ func TestAlarmsThatCouldNotBeYielded(t *testing.T) {
 	})
 }
 
+// What is being stored while it is abandoned, and fails, is stored no more, except as an occurrence that is over.
+func TestAlarmsThatAreAbandonedWhileTheyAreStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 2, rule(rules.High, nil))
+		defer s.stop()
+		var lost atomic.Bool
+		a, b := s.engines[0], s.engines[1]
+		s.adopt(a, "plc", func() bool { return !lost.Load() })
+		began := time.Now()
+		hold := make(chan struct{})
+		s.store.hold = hold
+		s.set(90) // is being stored
+		s.set(70)
+		lost.Store(true)
+		a.rules.Abandon("plc")
+		s.store.broken.Store(true)
+		hold <- struct{}{}
+		pass(time.Second)
+		s.store.broken.Store(false)
+		close(hold)
+		pass(time.Minute)
+		require.Equal(t, []string{"0-1"}, a.lates(began))
+		s.adopt(b, "plc", valid)
+		active, err := b.service.Active(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, active)
+		require.NoError(t, a.rules.Settle(t.Context()), "nothing is left to store")
+	})
+}
+
 func TestRulesThatChangeWhileAnotherEngineEvaluates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t, 2, rule(rules.High, nil))
