@@ -4,7 +4,6 @@ package main_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -29,8 +28,8 @@ func TestTheConsoleInAnOutage(t *testing.T) {
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	said := &output{}
+	cmd.Stderr = said
 	require.NoError(t, cmd.Start())
 	addr := e.addr
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -40,7 +39,7 @@ func TestTheConsoleInAnOutage(t *testing.T) {
 		case strings.HasSuffix(lines.Text(), "@start"):
 			e = start(t, known, "-demo", "-data", data, "-listen", addr)
 		default:
-			said.WriteString(lines.Text() + "\n")
+			_, _ = fmt.Fprintln(said, lines.Text())
 			continue
 		}
 		_, err := fmt.Fprintln(in, e.cmd.Process.Pid)
