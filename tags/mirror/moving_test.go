@@ -18,7 +18,8 @@ func TestWritesWaitForADriverThatMoves(t *testing.T) {
 		stop := a.run()
 		time.Sleep(2 * time.Second)
 		stop() // the owner is a as before
-		time.AfterFunc(400*time.Millisecond, func() { stop = b.run() })
+		begun := make(chan func(), 1)
+		time.AfterFunc(400*time.Millisecond, func() { begun <- b.run() })
 		done := make(chan error, 2)
 		for i, e := range []*engine{a, b} {
 			go func() {
@@ -31,7 +32,7 @@ func TestWritesWaitForADriverThatMoves(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Equal(t, 2, p.device.written())
 
-		stop()
+		(<-begun)()
 		began := time.Now()
 		_, err := a.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(7)})
 		require.ErrorIs(t, err, tags.ErrDriverOffline, "it does not come")
