@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,10 +97,7 @@ func newPlant(b *testing.B, count, tags int, nats bool, env []string) *plant {
 	path, err := builtForSpeed()
 	require.NoError(b, err)
 	p := &plant{b: b, tags: tags, server: pgtest.Own(b), history: !slices.Contains(env, withoutHistory)}
-	text, err := os.ReadFile(filepath.Join(p.server.Socket(), "data", "postmaster.pid"))
-	require.NoError(b, err)
-	p.postgres, err = strconv.Atoi(strings.SplitN(string(text), "\n", 2)[0])
-	require.NoError(b, err)
+	p.postgres = postmaster(b, p.server)
 	drivers := "drivers:\n"
 	for i := range plantDrivers {
 		drivers += fmt.Sprintf("  - {id: line%d, type: Simulation, pollIntervalMs: 1000, settings: {DeviceCount: 1, TagsPerDevice: %d, UpdateIntervalMs: 1000, Scenario: RandomWalk, Seed: %[1]d}}\n",
