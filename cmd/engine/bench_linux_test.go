@@ -3,6 +3,7 @@ package main_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,4 +59,42 @@ func (e *engine) statusMB(field string) float64 {
 	}
 	e.t.Fatalf("no %s", field)
 	return 0
+}
+
+// treeCPU is the processor time of a process and its children, those that have ended included.
+func treeCPU(t testing.TB, pid int) (total time.Duration) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(t, err)
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		own := filepath.Base(filepath.Dir(path)) == strconv.Itoa(pid)
+		if !own && fields[1] != strconv.Itoa(pid) {
+			continue
+		}
+		times := fields[11:13] // utime and stime
+		if own {
+			times = fields[11:15] // and those of children that have ended
+		}
+		for _, f := range times {
+			n, err := strconv.Atoi(f)
+			require.NoError(t, err)
+			total += time.Duration(n) * (time.Second / 100)
+		}
+	}
+	return total
+}
+
+// loadAverage is how many threads of the machine have wanted a core in the last minute, to tell what else it does.
+func loadAverage(t testing.TB) float64 {
+	t.Helper()
+	text, err := os.ReadFile("/proc/loadavg")
+	require.NoError(t, err)
+	n, err := strconv.ParseFloat(strings.Fields(string(text))[0], 64)
+	require.NoError(t, err)
+	return n
 }

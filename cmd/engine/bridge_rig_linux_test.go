@@ -104,22 +104,35 @@ func (r *bridgeRig) bind() time.Duration {
 // metric returns the value of a metric without labels, or the sum over all labels.
 func (e *engine) metric(name string) (total float64) {
 	e.t.Helper()
-	answer, err := http.Get(e.url + "/metrics")
-	require.NoError(e.t, err)
-	defer func() { _ = answer.Body.Close() }()
-	found := false
-	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
-		if m := metricLine.FindStringSubmatch(lines.Text()); m != nil && m[1] == name {
-			v, err := strconv.ParseFloat(m[2], 64)
-			require.NoError(e.t, err)
-			total, found = total+v, true
-		}
+	for _, v := range e.metrics(name, "") {
+		total += v
 	}
-	require.True(e.t, found, "no metric %s", name)
 	return total
 }
 
-var metricLine = regexp.MustCompile(`^(\w+)(?:\{.*\})? (\S+)$`)
+// metrics returns the values of a metric by a label, each the sum over all others.
+func (e *engine) metrics(name, label string) map[string]float64 {
+	e.t.Helper()
+	answer, err := http.Get(e.url + "/metrics")
+	require.NoError(e.t, err)
+	defer func() { _ = answer.Body.Close() }()
+	values, of := map[string]float64{}, regexp.MustCompile(`[{,]`+label+`="([^"]*)"`)
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		if m := metricLine.FindStringSubmatch(lines.Text()); m != nil && m[1] == name {
+			v, err := strconv.ParseFloat(m[3], 64)
+			require.NoError(e.t, err)
+			key := ""
+			if l := of.FindStringSubmatch(m[2]); l != nil {
+				key = l[1]
+			}
+			values[key] += v
+		}
+	}
+	require.NotEmpty(e.t, values, "no metric %s", name)
+	return values
+}
+
+var metricLine = regexp.MustCompile(`^(\w+)(\{.*\})? (\S+)$`)
 
 // names returns names of tags, spread over all.
 func names(total, n int) (list []string) {

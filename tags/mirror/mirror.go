@@ -67,6 +67,7 @@ type Mirror struct {
 	mu    sync.Mutex
 	owned map[string]*publisher // drivers that are run here
 	heard map[string]*source    // drivers, by what was heard of them
+	alone bool                  // there were no others when publish looked last
 
 	receiving sync.Mutex // held while a message is taken over; guards names and scratch; taken before mu
 	names     map[string]string

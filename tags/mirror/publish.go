@@ -54,6 +54,9 @@ func (m *Mirror) Begin(driver string, epoch uint64) (end func()) {
 func (m *Mirror) observe(changes []tags.Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.alone {
+		return // all samples are sent to the first that comes
+	}
 	var p *publisher
 	for i := range changes {
 		c := &changes[i]
@@ -97,6 +100,7 @@ func (m *Mirror) publish(ctx context.Context) {
 		}
 		alone := !m.opts.Others()
 		m.mu.Lock()
+		m.alone = alone
 		list := make([]*publisher, 0, len(m.owned))
 		for _, p := range m.owned {
 			if alone {
