@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/otkit/otkit/cluster/bus"
 	"github.com/otkit/otkit/devices"
@@ -47,7 +49,13 @@ type request struct {
 	// Of the engine that follows the changes.
 	Session string `json:"session,omitempty"`
 	Fleet   int    `json:"fleet,omitempty"` // how many devices its fleets have
+	// Heard is the newest reply.Age with that epoch that the engine has heard.
+	Heard time.Duration `json:"heard,omitempty"`
 }
+
+// maxHeldUp is how long a request may be on its way, as after answerTimeout of package devices nobody expects it any more. The owner measures it by its own clock,
+// since those of two engines differ.
+const maxHeldUp = 5 * time.Second
 
 // reply is the answer to a request.
 type reply struct {
@@ -57,6 +65,7 @@ type reply struct {
 	Next    devices.Position `json:"next,omitzero"`
 	Err     *problem         `json:"error,omitempty"`
 	Fleet   int              `json:"fleet,omitempty"` // how many devices the fleets of the owner have
+	Age     time.Duration    `json:"age,omitempty"`   // of the lease, in an answer to opChanges
 }
 
 // problem is an error of the owner.
@@ -99,6 +108,29 @@ func (p *problem) err() error {
 type peer struct {
 	cluster *clusterpart.Cluster
 	known   *fleetSizes
+
+	mu    sync.Mutex
+	epoch uint64        // of the owner that was heard last
+	heard time.Duration // its reply.Age
+}
+
+// hear notes the age of a lease.
+func (p *peer) hear(epoch uint64, age time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if epoch >= p.epoch {
+		p.epoch, p.heard = epoch, age
+	}
+}
+
+// last returns the age of a lease that was heard last.
+func (p *peer) last(epoch uint64) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if epoch != p.epoch {
+		return 0
+	}
+	return p.heard
 }
 
 var _ devices.Owner = (*peer)(nil)
@@ -109,6 +141,7 @@ func (p *peer) ask(ctx context.Context, kind string, q request) (r reply, err er
 	if !ok || owner.Engine == p.cluster.Engine() { // which takes them over or gives them up
 		return r, devices.ErrNotOwner
 	}
+	q.Heard = p.last(epoch)
 	data, err := json.Marshal(q)
 	if err != nil {
 		return r, err
@@ -127,6 +160,7 @@ func (p *peer) ask(ctx context.Context, kind string, q request) (r reply, err er
 	}
 	if kind == changes {
 		p.known.set(owner.ID, r.Fleet)
+		p.hear(epoch, r.Age)
 	}
 	return r, r.Err.err()
 }

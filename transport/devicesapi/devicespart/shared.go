@@ -29,7 +29,7 @@ func (d *Devices) share() *devices.Shared {
 	d.known = &fleetSizes{own: len(d.fleets.ids), others: map[string]int{}}
 	c.Handle(kindDevice, d.own)
 	d.jobs = append(d.jobs, d.follow, d.assign)
-	return &devices.Shared{Owner: &peer{c, d.known}, Stop: d.stopDirectly}
+	return &devices.Shared{Owner: &peer{cluster: c, known: d.known}, Stop: d.stopDirectly}
 }
 
 // own carries out the commands of devices while this engine has the lease.
@@ -43,8 +43,9 @@ func (d *Devices) own(ctx context.Context, id string, lease *cluster.Held) error
 			return err
 		}
 		d.fleets.run(d.opts.Logger)
+		began := time.Now()
 		for _, kind := range []string{calls, stops, changes} {
-			end, err := d.opts.Cluster.Bus().Serve(subject(kind, lease.Epoch), d.serve)
+			end, err := d.opts.Cluster.Bus().Serve(subject(kind, lease.Epoch), func(ctx context.Context, data []byte) []byte { return d.serve(ctx, kind, data, began) })
 			if err != nil {
 				return err
 			}
@@ -58,14 +59,19 @@ func (d *Devices) own(ctx context.Context, id string, lease *cluster.Held) error
 	return errors.Join(err, d.fleets.close(context.WithoutCancel(ctx)))
 }
 
-// serve answers a request of another engine.
-func (d *Devices) serve(ctx context.Context, data []byte) []byte {
+// serve answers a request of another engine to the owner since began. It carries out no call that was held up for long: its sender was told that nobody has
+// answered. An engine that has just started waits until it has heard of the devices.
+func (d *Devices) serve(ctx context.Context, kind string, data []byte, began time.Time) []byte {
 	var q request
 	r, err := reply{}, json.Unmarshal(data, &q)
-	if err == nil {
+	switch {
+	case err != nil:
+	case kind == calls && time.Since(began)-q.Heard > maxHeldUp:
+		err = devices.ErrNotOwner.Because("the request came too late")
+	default:
 		r, err = d.call(ctx, &q)
 	}
-	r.Err = problemOf(err)
+	r.Err, r.Age = problemOf(err), time.Since(began)
 	answer, err := json.Marshal(r)
 	if err != nil {
 		answer, _ = json.Marshal(reply{Err: problemOf(err)})

@@ -55,6 +55,7 @@ type engine struct {
 type lossyBus struct {
 	bus.Bus
 	*cut
+	late time.Duration // by which a broker holds requests up, but for those for changes
 }
 
 type lossyStore struct {
@@ -100,6 +101,11 @@ func (b *lossyBus) Request(ctx context.Context, subject string, data []byte) ([]
 	if b.wait(ctx) != nil {
 		return nil, bus.ErrNoAnswer
 	}
+	if b.late > 0 && !strings.Contains(subject, "changes") {
+		time.AfterFunc(b.late, func() { _, _ = b.Bus.Request(context.Background(), subject, data) })
+		<-ctx.Done()
+		return nil, bus.ErrNoAnswer
+	}
 	return b.Bus.Request(ctx, subject, data)
 }
 
@@ -120,7 +126,7 @@ func (s *lossyStore) Renew(ctx context.Context, one cluster.Session) error {
 // engine starts an engine. Its fleet has the devices.
 func (p *plant) engine(name string, ids ...string) *engine {
 	p.t.Helper()
-	e := &engine{p: p, name: name, ids: ids, bus: &lossyBus{p.bus.Join(), &cut{}}, store: &lossyStore{p.sessions, &cut{}}, journal: &lossyJournal{p.devices, &cut{}}}
+	e := &engine{p: p, name: name, ids: ids, bus: &lossyBus{Bus: p.bus.Join(), cut: &cut{}}, store: &lossyStore{p.sessions, &cut{}}, journal: &lossyJournal{p.devices, &cut{}}}
 	var err error
 	e.cluster, err = clusterpart.New(p.t.Context(), clusterpart.Options{Store: e.store, Bus: e.bus, Engine: name})
 	require.NoError(p.t, err)
@@ -385,5 +391,33 @@ func TestAnEngineWithoutTheFleetLeavesTheDevicesToAnother(t *testing.T) {
 		pass(5 * time.Second)
 		require.True(t, b.service.Owns())
 		require.Equal(t, "a 1", p.taken()[0])
+	})
+}
+
+// A broker that hangs and goes on delivers what was sent meanwhile. Nobody expects it any more.
+func TestACommandThatIsHeldUpIsNotCarriedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		a := p.engine("a", "agv")
+		b := p.engine("b")
+		pass(10 * time.Second)
+
+		b.bus.late = 8 * time.Second
+		_, err := b.move(t.Context(), "c-1", "agv", 20)
+		require.ErrorIs(t, err, devices.ErrUnanswered)
+		_, err = b.service.Change(t.Context(), "agv", devices.MaintenanceBegins)
+		require.ErrorIs(t, err, devices.ErrUnanswered)
+		pass(20 * time.Second)
+		require.Empty(t, p.taken())
+		d, err := a.service.Get("agv")
+		require.NoError(t, err)
+		require.Equal(t, devices.Idle, d.State)
+		_, err = b.service.Submit(t.Context(), devices.Command{ID: "s-1", DeviceID: "agv", Type: devices.EmergencyStop}, "b")
+		require.NoError(t, err)
+		pass(20 * time.Second)
+		require.NotEmpty(t, p.taken(), "a stop is never refused")
+
+		b.stop()
+		a.stop()
 	})
 }
