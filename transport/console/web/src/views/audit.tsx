@@ -5,11 +5,10 @@ import type { components } from "../api.gen";
 import { count, full, when } from "../format";
 import { texts, word } from "../strings";
 import { notify } from "../ui";
-import en from "./audit.en.json";
-import ko from "./audit.ko.json";
+import type en from "./audit.en.json";
 import { changes } from "./changes";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type Entry = components["schemas"]["AuditRecord"];
 type Verification = components["schemas"]["AuditVerification"];
 

@@ -5,11 +5,10 @@ import { count } from "../format";
 import { may } from "../session";
 import { texts } from "../strings";
 import { Dialog, notify } from "../ui";
-import en from "./configuration.en.json";
-import ko from "./configuration.ko.json";
+import type en from "./configuration.en.json";
 import { dropRemoved, path, type Item } from "./configstore";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type Answer = components["schemas"]["ImportAnswer"];
 
 const most = 200; // differences of a kind that are listed

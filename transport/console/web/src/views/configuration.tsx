@@ -7,10 +7,9 @@ import { Grid, Icon, notify, phone, type Column } from "../ui";
 import { CellEditor, ItemDialog, type Then } from "./configcell";
 import { ImportDialog, ReviewDialog } from "./configdiff";
 import { addLine, addLines, cellText, changed, changedCell, failure, fields, lines, path, pending, readConfig, setCells, setItem, toggleRemoved, type Line, type Typed } from "./configstore";
-import en from "./configuration.en.json";
-import ko from "./configuration.ko.json";
+import type en from "./configuration.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 const formats = ["xlsx", "csv", "json"] as const;
 
 interface At { row: number; column: number; editing?: { first?: string } }

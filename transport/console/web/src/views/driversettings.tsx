@@ -1,10 +1,9 @@
 import { language, texts, word } from "../strings";
-import en from "./drivers.en.json";
-import ko from "./drivers.ko.json";
+import type en from "./drivers.en.json";
 import type { DriverType } from "./drivers";
 import types from "./drivertypes.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 
 /** What the form reads of a JSON Schema. */
 interface Schema {
