@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { Alarms } from "./alarms";
 import { clearAlarms, startAlarms, summary } from "./alarmstore";
 import { engineName, readEngine } from "./engine";
+import { watchFields } from "./fields";
 import { Frame } from "./frame";
 import { onLink, runHub } from "./hub";
 import { Overview } from "./overview";
@@ -80,4 +81,5 @@ effect(() => {
 onLink(() => void readEngine()); // it may have been updated meanwhile
 startSound();
 startSession();
+watchFields();
 void ready.then(() => render(<App />, document.getElementById("app")!));

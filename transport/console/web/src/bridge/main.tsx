@@ -1,6 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { problemText } from "../api";
+import { watchFields } from "../fields";
 import { useMenu } from "../menu";
 import { polled } from "../poll";
 import { Preferences } from "../preferences";
@@ -76,4 +77,5 @@ effect(() => {
 setInterval(() => document.visibilityState === "visible" && void read(), 2000);
 document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && void read());
 effect(() => void (document.title = `${status.data.value?.bridgeId ?? t("b.title")} · ${t("brand")}`));
+watchFields();
 void ready.then(() => render(<App />, document.getElementById("app")!));

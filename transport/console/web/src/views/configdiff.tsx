@@ -134,3 +134,15 @@ export function ImportDialog({ onClose, onDone }: { onClose: () => void; onDone:
     </Dialog>
   );
 }
+
+/** Asks before typed changes are thrown away. */
+export function DiscardDialog({ n, onClose, onDone }: { n: number; onClose: () => void; onDone: () => void }) {
+  return (
+    <Dialog title={t("config.discard")} onClose={onClose}>
+      <form method="dialog" onSubmit={(e) => { e.preventDefault(); onDone(); }}>
+        <p>{t("config.discardAbout", { n: count(n) })}</p>
+        <footer><span class="spring" /><button type="button" autofocus onClick={onClose}>{t("cancel")}</button><button class="strong">{t("config.discardNow")}</button></footer>
+      </form>
+    </Dialog>
+  );
+}
