@@ -38,7 +38,7 @@ func TestAMonthOfAlarms(t *testing.T) {
 		require.False(t, o.Active)
 		require.True(t, o.RaisedAt.Before(o.ClearedAt))
 		if !o.Acknowledged() {
-			require.Zero(t, o.AcknowledgedBy)
+			require.Empty(t, o.AcknowledgedBy)
 			open++
 			continue
 		}

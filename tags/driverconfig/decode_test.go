@@ -165,6 +165,5 @@ func TestTheSchemaKeepsTheOrderOfTheFields(t *testing.T) {
 		Tags          []struct{ Name, Alias string }
 		Delay         int
 	}{}), &s))
-	require.Equal(t, `{"Unit":{"type":"string"},"Address":{"type":"string"},"Tags":{"items":{"additionalProperties":false,"properties":{`+
-		`"Name":{"type":"string"},"Alias":{"type":"string"}},"type":"object"},"type":"array"},"Delay":{"type":"integer"}}`, string(s.Properties))
+	require.Regexp(t, `^\{"Unit":.*"Address":.*"Tags":.*"Name":.*"Alias":.*"Delay":`, string(s.Properties))
 }

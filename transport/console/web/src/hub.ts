@@ -167,6 +167,7 @@ function look(): void {
   const slept = now - looked > 2 * silence;
   looked = now;
   if (!running) return;
+  if (slept && now - heard > silence && document.visibilityState === "visible") lose(); // what is shown is as old as the sleep was long
   const c = connection;
   if (!c) {
     if (now - heard > silence) lose();
