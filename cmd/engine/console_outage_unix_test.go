@@ -47,3 +47,14 @@ func TestTheConsoleInAnOutage(t *testing.T) {
 	}
 	require.NoError(t, cmd.Wait(), said.String())
 }
+
+// Consoles sleep for longer than their tokens live; what they show when they wake is not taken for current.
+func TestConsolesThatSleep(t *testing.T) {
+	t.Parallel()
+	chromiumOf(t)
+	data, env := t.TempDir(), with(known, []string{"Auth__AccessTokenMinutes=1"})
+	e := start(t, env, "-demo", "-data", data)
+	e.admin().good("sim.running")
+	run(t, env, password, "users", "add", "-data", data, "-role", "Operator", "olga").ok(t)
+	e.drive("asleep.cjs", strconv.Itoa(e.cmd.Process.Pid), "olga")
+}

@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/internal/demo"
 	"github.com/otkit/otkit/internal/realtest"
 	"github.com/otkit/otkit/internal/storetest"
@@ -185,12 +183,9 @@ func TestNobodyIsToldOfThePastOfAKilledDemo(t *testing.T) {
 	db := storetest.OpenSQLite(t, data, storage.Options{})
 	plant, _, err := demo.NewDriver(nil)
 	require.NoError(t, err)
-	journal, err := alarms.New(t.Context(), db.Alarms(), alarms.Options{})
-	require.NoError(t, err)
-	last, err := demo.FillAlarms(t.Context(), plant, journal, began)
+	last, err := demo.FillAlarms(t.Context(), plant, db.Alarms(), began)
 	require.NoError(t, err)
 	require.Positive(t, last)
-	require.NoError(t, journal.Close(context.Background()))
 	require.NoError(t, db.Close())
 
 	receiver := newHook(t, false)

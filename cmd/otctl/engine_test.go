@@ -170,6 +170,11 @@ func alarmsAreUsed(t *testing.T, u *user) {
 		require.NoError(t, json.Unmarshal([]byte(u.ok("alarms", "list", "-state", "all", "-unacknowledged", "-o", "json")), &list))
 		return len(list.Alarms) > 2
 	})
+	first := list.Alarms[0].Code.String()
+	u.ok("alarms", "shelve", first, "-for", "1h")
+	require.Regexp(t, ` shelved +\S+ +`+first+` `, u.ok("alarms", "list", "-state", "shelved"))
+	u.ok("alarms", "unshelve", first)
+	require.NotContains(t, u.ok("alarms", "list", "-state", "all"), " shelved ")
 	alarmsAreWatched(t, u, list.Alarms[2].ID)
 	require.Contains(t, u.ok("alarms", "list", "-state", "all"), list.Alarms[0].ID)
 	require.Contains(t, u.ok("alarms", "watch", "-count", "1"), "\n")

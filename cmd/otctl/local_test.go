@@ -186,6 +186,32 @@ func TestOutcomesHaveExitCodes(t *testing.T) {
 	}
 }
 
+func TestAlarmsAreMarkedAsOperatorsNameThem(t *testing.T) {
+	t.Parallel()
+	states := []struct{ state, acknowledged, mark string }{
+		{"Unacknowledged", "", "unacknowledged"}, {"Acknowledged", `,"acknowledgedAt":"2026-01-01T00:01:00Z"`, "acknowledged"},
+		{"Shelved", "", "shelved"}, {"Shelved", `,"acknowledgedAt":"2026-01-01T00:01:00Z"`, "shelved"},
+		{"SuppressedByDesign", "", "suppressed"}, {"OutOfService", "", "out-of-service"},
+		{"ReturnedUnacknowledged", "", "returned"}, {"Normal", `,"acknowledgedAt":"2026-01-01T00:01:00Z"`, "cleared"},
+	}
+	var list []string
+	for i, s := range states {
+		active := s.state != "ReturnedUnacknowledged" && s.state != "Normal"
+		list = append(list, fmt.Sprintf(`{"id":"a%d","code":%[1]d,"source":"press","message":"hot","severity":"Warning","isActive":%t,"triggeredAt":"2026-01-01T00:00:00Z","state":%q%s}`, i, active, s.state, s.acknowledged))
+	}
+	u := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("state") != "all" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"totalCount":%d,"page":1,"pageSize":500,"alarms":[%s]}`, len(list), strings.Join(list, ","))
+	})
+	out := u.ok("alarms", "list", "-state", "all")
+	for i, s := range states {
+		require.Regexp(t, fmt.Sprintf(`(?m)Warning +%s +press +%d +a%[2]d +hot$`, s.mark, i), out)
+	}
+}
+
 func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	var elsewhere atomic.Int32

@@ -56,20 +56,32 @@ func AddRules(ctx context.Context, service *rules.Service) error {
 // otherwise there would be hundreds of its alarms every day.
 const alarmStep = 5 * time.Minute
 
-// FillAlarms stores a month of past alarms, unless the journal has events already, and returns the
+// operator is who acknowledged the past alarms, all but the newest few, which a shift that begins has still to look at.
+const (
+	operator       = "operator"
+	unacknowledged = 3
+)
+
+// FillAlarms stores a month of past alarms with what an operator acknowledged, unless the journal has events already, and returns the
 // number of the last of them: no notifications are sent for alarms up to it. Call it before any notification is sent. After a
-// call that was killed it returns the same number, and 0 if the journal begins with events that are not the plant's.
-func FillAlarms(ctx context.Context, d *simdriver.Driver, service *alarms.Service, now time.Time) (last int64, err error) {
+// call that was killed it returns the number of the last that was stored, and 0 if the journal begins with events that are not the plant's.
+func FillAlarms(ctx context.Context, d *simdriver.Driver, store alarms.Store, now time.Time) (last int64, err error) {
+	at := now // of what is stored next
+	service, err := alarms.New(ctx, store, alarms.Options{Now: func() time.Time { return at }})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, service.Close(ctx)) }()
 	known, err := service.Events(ctx, 0, 1)
 	if err != nil {
 		return 0, err
 	}
 	if len(known) == 0 {
 		signals, err := pastSignals(d, now)
-		if err != nil {
+		if err != nil || len(signals) == 0 {
 			return 0, err
 		}
-		if _, err := service.Apply(ctx, signals); err != nil {
+		if err := relive(ctx, service, signals, &at); err != nil {
 			return 0, err
 		}
 	}
@@ -85,6 +97,51 @@ func FillAlarms(ctx context.Context, d *simdriver.Driver, service *alarms.Servic
 			last = e.Seq
 		}
 	}
+}
+
+// relive applies signals and acknowledges what they raise some minutes after it began, each at its time.
+func relive(ctx context.Context, service *alarms.Service, signals []alarms.Signal, at *time.Time) error {
+	raised := 0
+	for _, s := range signals {
+		if s.Raise != nil {
+			raised++
+		}
+	}
+	type open struct {
+		id string
+		at time.Time
+	}
+	var waiting []open
+	acknowledge := func(until time.Time) error {
+		for len(waiting) > 0 && !waiting[0].at.After(until) {
+			*at = waiting[0].at
+			if _, err := service.Acknowledge(ctx, alarms.ByID(waiting[0].id), operator, ""); err != nil {
+				return err
+			}
+			waiting = waiting[1:]
+		}
+		return nil
+	}
+	for i, s := range signals {
+		if err := acknowledge(s.At); err != nil {
+			return err
+		}
+		*at = s.At
+		results, err := service.Apply(ctx, []alarms.Signal{s})
+		if err != nil {
+			return err
+		}
+		if s.Raise == nil {
+			continue
+		}
+		if raised--; raised < unacknowledged {
+			continue
+		}
+		wait := time.Duration(2+i*7%11) * time.Minute // as people take now more, now less time
+		waiting = append(waiting, open{results[0].Occurrence.ID, s.At.Add(wait)})
+		slices.SortFunc(waiting, func(a, b open) int { return a.at.Compare(b.at) })
+	}
+	return acknowledge(signals[len(signals)-1].At)
 }
 
 // pastSignals are the raises and clears of the month, by time.

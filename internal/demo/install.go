@@ -7,7 +7,6 @@ import (
 
 	"github.com/otkit/otkit/aas/netcompliance"
 	"github.com/otkit/otkit/aas/repository"
-	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/tags"
@@ -50,17 +49,12 @@ func Install(ctx context.Context, o *engine.Options) error {
 }
 
 // installAlarms stores the plant's past alarms and advances the outbox beyond them, so that they cause no notification. If the
-// process is killed in between, the next start does both again. An outbox that has advanced belongs to an engine with a history.
+// process is killed in between, the next start goes on with the alarms that are there. An outbox that has advanced belongs to an engine with a history.
 func installAlarms(ctx context.Context, o *engine.Options, d *simdriver.Driver, now time.Time) (last int64, err error) {
 	if cursor, err := o.Alerting.Outbox.Cursor(ctx); err != nil || cursor > 0 {
 		return 0, err
 	}
-	service, err := alarms.New(ctx, o.Alarms.Alarms, alarms.Options{})
-	if err != nil {
-		return 0, err
-	}
-	last, err = FillAlarms(ctx, d, service, now)
-	if err = errors.Join(err, service.Close(ctx)); err != nil || last == 0 {
+	if last, err = FillAlarms(ctx, d, o.Alarms.Alarms, now); err != nil || last == 0 {
 		return 0, err
 	}
 	return last, o.Alerting.Outbox.Plan(ctx, 0, last, nil)

@@ -156,3 +156,14 @@ func FuzzParse(f *testing.F) {
 		require.Equal(t, s.Port, back.Port)
 	})
 }
+
+// A form shows the members as their struct has them.
+func TestTheSchemaKeepsTheOrderOfTheFields(t *testing.T) {
+	var s struct{ Properties json.RawMessage }
+	require.NoError(t, json.Unmarshal(driverconfig.Schema(struct {
+		Unit, Address string
+		Tags          []struct{ Name, Alias string }
+		Delay         int
+	}{}), &s))
+	require.Regexp(t, `^\{"Unit":.*"Address":.*"Tags":.*"Name":.*"Alias":.*"Delay":`, string(s.Properties))
+}

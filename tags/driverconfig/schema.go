@@ -21,7 +21,8 @@ type RuleProvider interface {
 	JSONSchemaRules() []map[string]any
 }
 
-// Schema returns the JSON Schema (2020-12) of settings that [Decode] reads into a struct of the type of example. These tags of its
+// Schema returns the JSON Schema (2020-12) of settings that [Decode] reads into a struct of the type of example. Its properties have the
+// order of the fields, so that forms can show what matters most first. These tags of the
 // fields have a meaning, and Decode checks the rules among them:
 //
 //	doc       what the member is for
@@ -87,17 +88,17 @@ func schemaOf(t reflect.Type) map[string]any {
 }
 
 func objectSchema(t reflect.Type) map[string]any {
-	properties := map[string]any{}
+	var members properties
 	var required []string
 	for _, m := range membersOf(t) {
 		s := schemaOf(t.FieldByIndex(m.index).Type)
 		m.into(s)
-		properties[m.name] = s
+		members = append(members, property{m.name, s})
 		if m.required {
 			required = append(required, m.name)
 		}
 	}
-	s := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	s := map[string]any{"type": "object", "properties": members, "additionalProperties": false}
 	if required != nil {
 		s["required"] = required
 	}
@@ -105,6 +106,34 @@ func objectSchema(t reflect.Type) map[string]any {
 		s["allOf"] = p.JSONSchemaRules()
 	}
 	return s
+}
+
+// properties are the schemas of members in the order of their fields, which forms keep.
+type properties []property
+
+type property struct {
+	name   string
+	schema map[string]any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p properties) MarshalJSON() ([]byte, error) {
+	object := []byte{'{'}
+	for i, m := range p {
+		if i > 0 {
+			object = append(object, ',')
+		}
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		schema, err := json.Marshal(m.schema)
+		if err != nil {
+			return nil, err
+		}
+		object = append(append(append(object, name...), ':'), schema...)
+	}
+	return append(object, '}'), nil
 }
 
 // into adds what the rules say to the schema of a member.

@@ -34,8 +34,11 @@ func Type() driverconfig.Type {
 
 // settings is the member Settings of a driver of this type.
 type settings struct {
-	Protocol       string `enum:"TCP,RTU,RTUoverTCP,TLS" default:"\"TCP\"" doc:"How requests are framed. RTU is a serial port of this machine, which needs SerialPort; the others need IpAddress."`
-	SlaveID        int    `json:"SlaveId" range:"1..255" default:"1" doc:"Unit of addresses that name none. Unit 0 can be had as 0/HR:1."`
+	Protocol string `enum:"TCP,RTU,RTUoverTCP,TLS" default:"\"TCP\"" doc:"How requests are framed. RTU is a serial port of this machine, which needs SerialPort; the others need IpAddress."`
+	SlaveID  int    `json:"SlaveId" range:"1..255" default:"1" doc:"Unit of addresses that name none. Unit 0 can be had as 0/HR:1."`
+
+	Tags []tagSettings `doc:"What is known of tags. The tag configuration can have more."`
+
 	PollIntervalMs int64  `range:"0..86400000" unit:"milliseconds" doc:"Polling interval of tags that have none; 0 takes the driver's."`
 	TimeoutMs      int64  `range:"0..86400000" unit:"milliseconds" default:"2000" doc:"Time for the answer to one request."`
 	MaxRegisters   int    `range:"0..125" default:"125" doc:"Most registers in one request. For bits, 16 count as one register."`
@@ -58,8 +61,6 @@ type settings struct {
 	CertFile string `doc:"PEM file with the certificate of this side, for TLS."`
 	KeyFile  string `doc:"PEM file with its key, for TLS."`
 	CAFile   string `doc:"PEM file with the certificates that the device is verified by, for TLS."`
-
-	Tags []tagSettings `doc:"What is known of tags. The tag configuration can have more."`
 }
 
 // JSONSchemaRules implements driverconfig.RuleProvider.

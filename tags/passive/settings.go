@@ -25,8 +25,8 @@ func Type() driverconfig.Type {
 
 // settings is the member Settings of a driver of type Passive.
 type settings struct {
-	StaleAfterMs int64         `range:"1..31622400000|-1" unit:"milliseconds" default:"60000" doc:"Tags are Uncertain after this long without a value; -1 for never."`
 	Tags         []tagSettings `doc:"The tags that values come for."`
+	StaleAfterMs int64         `range:"1..31622400000|-1" unit:"milliseconds" default:"60000" doc:"Tags are Uncertain after this long without a value; -1 for never."`
 }
 
 type tagSettings struct {

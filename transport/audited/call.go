@@ -54,6 +54,12 @@ func HTTP(r *http.Request, body []byte) Call {
 	return Call{Body: body, route: route, query: r.URL.Query()}
 }
 
+// Routed returns the call of a request that was routed and whose body and query are not looked at, by its context, and false over gRPC.
+func Routed(ctx context.Context) (c Call, ok bool) {
+	route := chi.RouteContext(ctx)
+	return Call{route: route}, route != nil
+}
+
 // Query returns a member of the query, empty over gRPC.
 func (c Call) Query(name string) string { return c.query.Get(name) }
 

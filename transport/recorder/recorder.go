@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/otkit/otkit/audit"
 	"github.com/otkit/otkit/fault"
@@ -64,11 +65,7 @@ func (r *Recorder) start(ctx context.Context, via string, op auth.Operation, c a
 	d := r.opts.Descriptions[op.ID]
 	optional := op.AuditOptional || c.Body != nil && d.Optional != nil && d.Optional(c)
 	act := Act(ctx, via, op.ID)
-	if d.Objects != nil {
-		act.Objects = d.Objects(c)
-	} else {
-		act.Objects = c.Params()
-	}
+	act.Objects = r.objects(op, c)
 	if d.Before != nil && !optional {
 		act.Before = audit.JSON(d.Before(ctx, c))
 	}
@@ -92,9 +89,23 @@ func (r *Recorder) start(ctx context.Context, via string, op auth.Operation, c a
 	return intent.End, nil
 }
 
-// Denied implements auth.Recorder.
+// objects returns the names of what a call changes.
+func (r *Recorder) objects(op auth.Operation, c audited.Call) []string {
+	if d := r.opts.Descriptions[op.ID]; d.Objects != nil {
+		return d.Objects(c)
+	}
+	return c.Params()
+}
+
+// Denied implements auth.Recorder. What the caller would have changed is recorded as far as the path tells it: who may do nothing has no
+// request read.
 func (r *Recorder) Denied(ctx context.Context, op auth.Operation, p *auth.Principal, err error) {
-	act := Act(auth.WithPrincipal(ctx, p), "", op.ID)
+	via, objects := "grpc", []string(nil)
+	if c, ok := audited.Routed(ctx); ok {
+		via, objects = "rest", r.objects(op, c)
+	}
+	act := Act(auth.WithPrincipal(ctx, p), via, op.ID)
+	act.Objects = slices.DeleteFunc(objects, func(name string) bool { return name == "" }) // of the body, which is not read
 	r.log.RecordRefused(act, resultOf(err))
 }
 

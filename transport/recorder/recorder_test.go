@@ -292,6 +292,8 @@ func TestDenied(t *testing.T) {
 	got := s.records()
 	require.Len(t, got, 1, "strangers without a token leave nothing")
 	require.Equal(t, "viewer", got[0].Actor)
+	require.Equal(t, "rest", got[0].Via)
+	require.Equal(t, []string{"1"}, got[0].Objects)
 	require.Equal(t, audit.Result{Outcome: audit.Refused, Code: "FORBIDDEN", Detail: auth.ErrForbidden.Error()}, got[0].Result)
 }
 

@@ -58,6 +58,7 @@ func bundle(web, dist, sources string) error {
 		LegalComments:     api.LegalCommentsNone,
 		Charset:           api.CharsetUTF8, // Korean texts are half as long as escaped
 		LogLevel:          api.LogLevelWarning,
+		Plugins:           []api.Plugin{textsPlugin(web, sources)},
 	})
 	if len(result.Errors) > 0 {
 		return fmt.Errorf("%d errors in the sources of the console", len(result.Errors))

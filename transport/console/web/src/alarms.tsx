@@ -135,6 +135,13 @@ function Filters({ text, onText, severity, onSeverity }: { text: string; onText:
   );
 }
 
+/** A function that stays the same and calls the newest f. It is made here, where it keeps nothing of the first rendering, such as its list. */
+function useSteady<A extends unknown[]>(f: (...a: A) => void): (...a: A) => void {
+  const newest = useRef(f);
+  newest.current = f;
+  return useCallback((...a: A) => newest.current(...a), []);
+}
+
 /** The list of now. It stands still while it is paused or the pointer is over it; the rows in it stay up to date. */
 function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) {
   const [text, setText] = useState("");
@@ -193,9 +200,7 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
     last.current = i;
     setSelection(next);
   };
-  const picker = useRef(pick);
-  picker.current = pick;
-  const onSelect = useCallback((id: string, range: boolean) => picker.current(id, range), []);
+  const onSelect = useSteady(pick);
   // Only what can be read is chosen: never what is out of sight.
   const inSight = () => list.slice(...sight).filter(needsAck);
   const pickSight = () => setSelection(new Set(selected.length ? [] : inSight().map((a) => a.id)));

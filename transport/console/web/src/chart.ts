@@ -75,6 +75,8 @@ interface TrendOptions {
 /** The trend of a tag: time, the mean, the least and the greatest of each interval; gaps where there is nothing good. */
 export function trend(host: HTMLElement, data: uPlot.AlignedData, range: [number, number], o: TrendOptions): Plot {
   let bounds = range, stepped = o.stepped;
+  let { onZoom, onCursor } = o;
+  const { bool } = o;
   const ink = colour(host, "--ink"), band = colour(host, "--band");
   const steps = uPlot.paths.stepped!({ align: 1 }), line = uPlot.paths.linear!();
   const paths: uPlot.Series.PathBuilder = (...where) => (stepped ? steps : line)(...where);
@@ -86,7 +88,7 @@ export function trend(host: HTMLElement, data: uPlot.AlignedData, range: [number
       x: { time: true, range: () => bounds },
       y: { range: (_, lo, hi) => {
         if (lo == null || hi == null) return [0, 1];
-        if (o.bool) return [-0.1, 1.1];
+        if (bool) return [-0.1, 1.1];
         const pad = (hi - lo || Math.abs(hi) * 0.1 || 1) * 0.08;
         return [lo - pad, hi + pad];
       } },
@@ -98,14 +100,23 @@ export function trend(host: HTMLElement, data: uPlot.AlignedData, range: [number
     hooks: {
       setSelect: [(u) => {
         if (u.select.width < 4) return;
-        o.onZoom(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
+        onZoom(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x"));
         u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
       }],
-      setCursor: [(u) => o.onCursor(u.cursor.idx ?? null)],
+      setCursor: [(u) => onCursor(u.cursor.idx ?? null)],
     },
   }, data, host);
   const stop = fitted(host, u);
-  return { set: (d, r, s) => { if (r) bounds = r; stepped = s ?? stepped; u.setData(d); }, destroy: () => { stop(); u.destroy(); } };
+  return {
+    set: (d, r, s) => { if (r) bounds = r; stepped = s ?? stepped; u.setData(d); },
+    destroy: () => {
+      stop();
+      // The browser may keep the last plot for long: it must not keep the view and the samples with it.
+      onZoom = onCursor = () => {};
+      u.setData([[], [], [], []], false);
+      u.destroy();
+    },
+  };
 }
 
 /** Bars by hour with a line for what can be managed. */

@@ -167,6 +167,8 @@ function look(): void {
   const slept = now - looked > 2 * silence;
   looked = now;
   if (!running) return;
+  // What is shown, and what comes now, may be as old as the sleep was long; only an answer tells that it is not.
+  if (slept && document.visibilityState === "visible") lose();
   const c = connection;
   if (!c) {
     if (now - heard > silence) lose();
@@ -174,7 +176,7 @@ function look(): void {
   }
   if (chosen !== names && link.peek() === "live") void rechoose();
   if (asked && slept) asked = now; // what has come meanwhile is yet to be read
-  if (!asked && now - heard >= probeAfter) {
+  if (!asked && (slept || now - heard >= probeAfter)) {
     asked = now;
     c.invoke("Ping").then(() => {
       if (connection !== c) return;

@@ -4,6 +4,7 @@ import { useEffect } from "preact/hooks";
 import { Alarms } from "./alarms";
 import { clearAlarms, startAlarms, summary } from "./alarmstore";
 import { engineName, readEngine } from "./engine";
+import { watchFields } from "./fields";
 import { Frame } from "./frame";
 import { onLink, runHub } from "./hub";
 import { Overview } from "./overview";
@@ -11,7 +12,7 @@ import { route } from "./route";
 import { session, startSession, unreachable } from "./session";
 import { SignIn } from "./signin";
 import { startSound } from "./sound";
-import { t, word, type Key } from "./strings";
+import { ready, t, word, type Key } from "./strings";
 import { Tags } from "./tags";
 import { clearTags, startTags } from "./tagstore";
 import { allowed, views, type View as LaterView } from "./views";
@@ -23,7 +24,7 @@ const failed = signal("");
 async function load(name: string, view: LaterView) {
   failed.value = "";
   try {
-    const { default: Component } = await view.load();
+    const Component = await view.load();
     came.value = { ...came.peek(), [name]: Component };
   } catch {
     failed.value = name;
@@ -80,4 +81,5 @@ effect(() => {
 onLink(() => void readEngine()); // it may have been updated meanwhile
 startSound();
 startSession();
-render(<App />, document.getElementById("app")!);
+watchFields();
+void ready.then(() => render(<App />, document.getElementById("app")!));

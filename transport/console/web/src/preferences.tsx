@@ -1,5 +1,5 @@
 import { effect, signal } from "@preact/signals";
-import { language, setLanguage, t, type Language } from "./strings";
+import { language, setLanguage, t, word, type Language } from "./strings";
 
 type Theme = "system" | "light" | "dark";
 const stored = localStorage.getItem("otkit.theme");
@@ -9,6 +9,18 @@ effect(() => {
   else document.documentElement.dataset.theme = theme.value;
   localStorage.setItem("otkit.theme", theme.value);
 });
+
+const failed = signal(false);
+
+async function choose(select: HTMLSelectElement): Promise<void> {
+  failed.value = false;
+  try {
+    await setLanguage(select.value as Language);
+  } catch {
+    failed.value = true;
+    select.value = language.peek();
+  }
+}
 
 export function Preferences() {
   return (
@@ -23,11 +35,12 @@ export function Preferences() {
       </label>
       <label class="choice">
         <span>{t("language")}</span>
-        <select value={language.value} onChange={(e) => setLanguage(e.currentTarget.value as Language)}>
+        <select value={language.value} onChange={(e) => void choose(e.currentTarget)}>
           <option value="en" lang="en">{t("language.en")}</option>
           <option value="ko" lang="ko">{t("language.ko")}</option>
         </select>
       </label>
+      {failed.value && <p class="error" role="alert">{word("problem", "NETWORK")}</p>}
     </>
   );
 }

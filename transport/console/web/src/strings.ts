@@ -1,45 +1,54 @@
 import { signal } from "@preact/signals";
-import en from "./en.json";
-import ko from "./ko.json";
+import english from "texts:en";
+import type en from "./en.json";
 
 export type Key = keyof typeof en;
 export type Language = "en" | "ko";
 
-const all: Record<Language, Record<string, string>> = { en: { ...en }, ko: { ...ko } };
+/** The texts by their keys. English is always there; another language is loaded when it is chosen. */
+const all: Partial<Record<Language, Record<string, string>>> = { en: english };
+const others: Partial<Record<Language, () => Promise<{ default: string[] }>>> = { ko: () => import("texts:ko") };
 
-function initial(): Language {
-  const stored = localStorage.getItem("otkit.language");
-  if (stored === "en" || stored === "ko") return stored;
+export const language = signal<Language>("en");
+
+const stored = "otkit.language";
+
+function preferred(): Language {
+  const chosen = localStorage.getItem(stored);
+  if (chosen === "en" || chosen === "ko") return chosen;
   return navigator.language.toLowerCase().startsWith("ko") ? "ko" : "en";
 }
 
-export const language = signal<Language>(initial());
-document.documentElement.lang = language.value;
-
-export function setLanguage(l: Language): void {
+async function use(l: Language): Promise<void> {
+  const values = all[l] ? undefined : (await others[l]!()).default;
+  if (values) all[l] = Object.fromEntries(Object.keys(english).map((key, i) => [key, values[i]]));
   language.value = l;
-  localStorage.setItem("otkit.language", l);
   document.documentElement.lang = l;
 }
 
+/** Shows the console in another language, and keeps the choice. It fails if the texts cannot be loaded. */
+export async function setLanguage(l: Language): Promise<void> {
+  await use(l);
+  localStorage.setItem(stored, l);
+}
+
+/** Resolves when the texts are there; English ones if those of the user's language cannot be loaded. */
+export const ready: Promise<void> = use(preferred()).catch(() => use("en"));
+
 /** Text of a key, with its {placeholders} filled, and that of one where n is 1. Components that call it follow the language. */
 export function t(key: Key, values?: Record<string, string | number>): string {
-  const of = all[language.value];
+  const of = all[language.value]!;
   const text = (String(values?.n) === "1" ? of[`${key}.one`] : undefined) ?? of[key] ?? key;
   return values ? text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "")) : text;
 }
 
 type Filled<K> = (key: K, values?: Record<string, string | number>) => string;
 
-/** Adds the texts of a view, which come with it, and returns t for its keys and those that all views share. */
-export function texts<K extends string>(en: Record<K, string>, ko: Record<K, string>): Filled<K | Key> {
-  Object.assign(all.en, en);
-  Object.assign(all.ko, ko);
-  return t as Filled<K | Key>;
-}
+/** Returns t for the keys of a view too, beside those that all views share. */
+export const texts = <K extends string>() => t as Filled<K | Key>;
 
 /** Text of a word of the API, such as a state; the word itself when it is unknown. */
 export function word(group: string, value: string | null | undefined): string {
   if (!value) return "";
-  return all[language.value][`${group}.${value}`] ?? value;
+  return all[language.value]![`${group}.${value}`] ?? value;
 }

@@ -12,23 +12,27 @@ export interface View {
   unlisted?: boolean;
   /** Shown to administrators only. */
   admin?: boolean;
-  load: () => Promise<{ default: FunctionComponent }>;
+  load: () => Promise<FunctionComponent>;
 }
+
+const plant = () => import("./views/plant");
+const engineering = () => import("./views/engineering");
+const administration = () => import("./views/administration");
 
 /** The views beside those that every page has, in the order of the menu; each has a text of its name. */
 export const views: Partial<Record<Key, View>> = {
-  shells: { icon: "shells", first: true, load: () => import("./views/shells") },
-  devices: { icon: "devices", first: true, load: () => import("./views/devices") },
-  predictions: { icon: "predictions", first: true, load: () => import("./views/predictions") },
-  alerts: { icon: "alerts", load: () => import("./views/alerts") },
-  rules: { icon: "rules", load: () => import("./views/rules") },
-  drivers: { icon: "drivers", load: () => import("./views/drivers") },
-  configuration: { icon: "configuration", load: () => import("./views/configuration") },
-  bridges: { icon: "bridges", load: () => import("./views/bridges") },
-  engines: { icon: "engines", load: () => import("./views/engines") },
-  audit: { icon: "audit", admin: true, load: () => import("./views/audit") },
-  users: { icon: "users", admin: true, load: () => import("./views/users") },
-  account: { icon: "users", unlisted: true, load: () => import("./views/account") },
+  shells: { icon: "shells", first: true, load: async () => (await plant()).Shells },
+  devices: { icon: "devices", first: true, load: async () => (await plant()).Devices },
+  predictions: { icon: "predictions", first: true, load: async () => (await plant()).Predictions },
+  alerts: { icon: "alerts", load: async () => (await engineering()).Alerts },
+  rules: { icon: "rules", load: async () => (await engineering()).Rules },
+  drivers: { icon: "drivers", load: async () => (await engineering()).Drivers },
+  configuration: { icon: "configuration", load: async () => (await engineering()).Configuration },
+  bridges: { icon: "bridges", load: async () => (await engineering()).Bridges },
+  engines: { icon: "engines", load: async () => (await administration()).Engines },
+  audit: { icon: "audit", admin: true, load: async () => (await administration()).Audit },
+  users: { icon: "users", admin: true, load: async () => (await administration()).Users },
+  account: { icon: "users", unlisted: true, load: async () => (await administration()).Account },
 };
 
 /** Whether the user may open a view. */

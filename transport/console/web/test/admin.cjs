@@ -93,6 +93,26 @@ test("what was changed is in the audit log", async () => {
   await done();
 });
 
+test("the audit log is read and filtered on a small phone", async () => {
+  const { context, done } = await open({ viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/audit");
+  const row = await page.locator("tbody tr").first().boundingBox();
+  const bar = await page.locator("nav.views").boundingBox();
+  assert.ok(row.y + 40 < bar.y, `the first entry is at ${row.y}, the bar at ${bar.y}`);
+  await page.getByText("Filter", { exact: true }).click();
+  await page.getByPlaceholder("Action").fill("login");
+  for (const field of await page.locator(".filter :is(input, select, button)").all()) {
+    const box = await field.boundingBox();
+    assert.ok(box.x >= 0 && box.x + box.width <= 360, `a field of the filter is at ${JSON.stringify(box)}`);
+  }
+  await findings(page, "audit-phone");
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByText("login", { exact: true }).first().waitFor();
+  await done();
+});
+
 for (const options of [{ colorScheme: "light" }, { colorScheme: "dark" }, { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true }]) {
   test(`the views of an admin can be used by everybody, ${JSON.stringify(options)}`, async () => {
     const { context, done } = await open(options);

@@ -8,6 +8,11 @@ test("an admin edits the configuration of tags in a grid, sees what it changes a
   await view(page, "#/configuration");
   const grid = page.getByRole("grid"), dialog = page.getByRole("dialog");
   await page.getByRole("searchbox").fill("sim.temp");
+  const discard = async () => {
+    await page.getByRole("button", { name: "Discard", exact: true }).click();
+    await dialog.getByRole("button", { name: "Discard changes" }).click();
+    await page.getByRole("button", { name: "Review 0" }).waitFor();
+  };
   const row = grid.getByRole("row", { name: /sim\.temperature/ });
   await row.waitFor();
   await findings(page, "configuration");
@@ -34,14 +39,18 @@ test("an admin edits the configuration of tags in a grid, sees what it changes a
   await page.getByText(/^1 cell was not pasted/).waitFor();
   await page.getByRole("button", { name: "Review 3" }).waitFor();
   await page.getByRole("button", { name: "Discard" }).click();
-  await page.getByRole("button", { name: "Review 0" }).waitFor();
+  await dialog.getByText("3 changes that were not applied will be lost.").waitFor();
+  await findings(page, "configuration-discard");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Review 3" }).waitFor();
+  await discard();
   await page.getByRole("searchbox").fill("sim.temp");
   await cell("maxValue").click();
   await page.keyboard.type("130");
   await page.keyboard.press("Enter");
 
   // Lines that are pasted at a new tag are new tags too, and none of those that are there.
-  await page.getByRole("button", { name: "Discard" }).click();
+  await discard();
   await page.getByRole("button", { name: "Add tag" }).click();
   await page.keyboard.press("Escape");
   await page.evaluate(() => {
@@ -52,7 +61,7 @@ test("an admin edits the configuration of tags in a grid, sees what it changes a
   await page.getByRole("button", { name: "Review 3" }).click();
   await dialog.getByText("3 added, 0 changed, 0 removed").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
-  await page.getByRole("button", { name: "Discard" }).click();
+  await discard();
   await page.getByRole("searchbox").fill("sim.temp");
   await cell("maxValue").click();
   await page.keyboard.type("130");

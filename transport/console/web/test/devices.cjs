@@ -73,3 +73,17 @@ for (const options of [{ colorScheme: "light" }, { colorScheme: "dark" }, { view
     await done();
   });
 }
+
+test("the buttons of the map fit on a small phone", async () => {
+  const { context, done } = await open({ viewport: { width: 360, height: 560 }, hasTouch: true, isMobile: true });
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/devices");
+  const map = await page.locator(".devicemap").boundingBox();
+  for (const button of await page.locator(".devicemap .zoom button").all()) {
+    const box = await button.boundingBox();
+    assert.ok(box.y >= map.y && box.y + box.height <= map.y + map.height && box.x + box.width <= 360, `a button is at ${JSON.stringify(box)}, the map at ${JSON.stringify(map)}`);
+    assert.ok(box.width >= 44 && box.height >= 44);
+  }
+  await done();
+});

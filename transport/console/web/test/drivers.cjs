@@ -18,6 +18,9 @@ test("an admin tries a device, adds its driver, changes and removes it", async (
   await page.getByRole("button", { name: "Add driver" }).click();
   await dialog.getByLabel(/^ID/).fill("boiler");
   await dialog.getByLabel(/^Type/).selectOption({ label: "Modbus" });
+  // What matters most comes first, and what is missing is said beside its field.
+  const names = await dialog.locator("fieldset label").evaluateAll((all) => all.map((e) => e.textContent));
+  assert.deepEqual(names.slice(0, 3), ["Protocol", "SlaveId", "Tags"]);
   await dialog.getByLabel("Address of the device").fill("127.0.0.1");
   await dialog.getByLabel("Port", { exact: true }).fill("9"); // nothing answers there
   await dialog.getByLabel("Tags", { exact: true }).fill("[{");
@@ -34,8 +37,12 @@ test("an admin tries a device, adds its driver, changes and removes it", async (
   await findings(page, "driver-dialog");
   await dialog.getByLabel(/^SlaveId/).fill("300");
   await dialog.getByRole("button", { name: "Save" }).click();
-  await dialog.waitFor(); // the browser refuses it
+  await dialog.getByText("Enter a value from 1 to 255.").waitFor();
+  assert.equal(await dialog.getByLabel(/^SlaveId/).getAttribute("aria-invalid"), "true");
+  assert.match(await page.evaluate(() => document.activeElement.id), /SlaveId$/);
+  await findings(page, "driver-dialog-refused");
   await dialog.getByLabel(/^SlaveId/).fill("1");
+  await dialog.getByText("Enter a value from 1 to 255.").waitFor({ state: "detached" });
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.waitFor({ state: "detached" });
   const row = page.locator("tr").filter({ has: page.getByRole("button", { name: "boiler" }) });
@@ -104,5 +111,8 @@ test("the settings of a driver are in Korean for who reads Korean", async () => 
   const english = await dialog.locator("fieldset small").evaluateAll((all) => all.map((e) => e.textContent).filter((s) => !/[가-힣]/.test(s)));
   assert.deepEqual(english, []);
   await findings(page, "driver-dialog-ko");
+  await dialog.getByRole("button", { name: "저장" }).click();
+  await dialog.getByText("값을 입력하세요.").first().waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement === document.querySelector("dialog input")), true);
   await done();
 });

@@ -1,4 +1,4 @@
-const { test, assert, open, signIn, view } = require("./browser.cjs");
+const { test, assert, engine, user, password, open, signIn, view } = require("./browser.cjs");
 
 /** The heights, 0 at the foot and 1 at the top, at which the line of the plot is at a part of its width. */
 const heights = (page, part) => page.locator(".plot canvas").evaluate((canvas, part) => {
@@ -53,5 +53,23 @@ test("a value holds until it is not good", async () => {
   assert.ok((await heights(page, 0.6)).length > 0, "6 minutes ago it was 40");
   assert.equal((await heights(page, 0.8)).length, 0, "3 minutes ago there was nothing good");
   assert.ok((await heights(page, 0.97)).length > 0, "it is 40 again");
+  await done();
+});
+
+test("a value that fixed decimals would show as zero has an exponent", async () => {
+  const login = await fetch(engine + "/api/v1/auth/login", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ username: user, password }) });
+  const headers = { Authorization: `Bearer ${(await login.json()).accessToken}`, "Content-Type": "application/json" };
+  for (const [id, expression] of [["tiny.least", "1.17549435e-38"], ["tiny.negative", "-2.5e-38"], ["tiny.zero", "0.0"], ["tiny.small", "0.006"]]) {
+    const r = await fetch(engine + "/api/v1/derived-tags", { method: "POST", headers, body: JSON.stringify({ id, expression: `tag("sim.setpoint") * 0.0 + ${expression}` }) });
+    assert.equal(r.status, 201, await r.text());
+  }
+  const { context, done } = await open();
+  const page = await context.newPage();
+  await signIn(page);
+  await view(page, "#/tags");
+  await page.getByRole("searchbox", { name: "Search tags" }).fill("tiny.");
+  for (const [id, text] of [["tiny.least", "1.18e-38"], ["tiny.negative", "-2.50e-38"], ["tiny.zero", "0.00"], ["tiny.small", "0.01"]]) {
+    await page.getByRole("row", { name: new RegExp(`^${id}`) }).getByRole("gridcell").nth(1).getByText(text, { exact: true }).waitFor();
+  }
   await done();
 });

@@ -1,9 +1,11 @@
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { problemText } from "../api";
+import { watchFields } from "../fields";
 import { useMenu } from "../menu";
 import { polled } from "../poll";
 import { Preferences } from "../preferences";
+import { ready } from "../strings";
 import { call, expired, health, session, signOut, type AuthState, type Monitoring, type Status } from "./api";
 import { Setup, SignIn } from "./account";
 import { Binding, Checks, Driver, Waiting } from "./panels";
@@ -75,4 +77,5 @@ effect(() => {
 setInterval(() => document.visibilityState === "visible" && void read(), 2000);
 document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && void read());
 effect(() => void (document.title = `${status.data.value?.bridgeId ?? t("b.title")} · ${t("brand")}`));
-render(<App />, document.getElementById("app")!);
+watchFields();
+void ready.then(() => render(<App />, document.getElementById("app")!));

@@ -1,5 +1,4 @@
 import { texts } from "../strings";
-import en from "./bridge.en.json";
-import ko from "./bridge.ko.json";
+import type en from "./bridge.en.json";
 
-export const t = texts(en, ko);
+export const t = texts<keyof typeof en>();

@@ -3,11 +3,10 @@ import { post, problemText } from "../api";
 import { session } from "../session";
 import { texts, word } from "../strings";
 import { notify } from "../ui";
-import en from "./account.en.json";
-import ko from "./account.ko.json";
+import type en from "./account.en.json";
 import { SessionTable } from "./sessions";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 
 function Password() {
   const empty = { current: "", next: "", again: "" };

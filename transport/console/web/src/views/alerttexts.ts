@@ -1,6 +1,5 @@
 import { texts } from "../strings";
-import en from "./alerts.en.json";
-import ko from "./alerts.ko.json";
+import type en from "./alerts.en.json";
 
 /** The texts of the view of alerts. */
-export const t = texts(en, ko);
+export const t = texts<keyof typeof en>();

@@ -4,12 +4,11 @@ import { download, get, problemText, query } from "../api";
 import type { components } from "../api.gen";
 import { count, full, when } from "../format";
 import { texts, word } from "../strings";
-import { notify } from "../ui";
-import en from "./audit.en.json";
-import ko from "./audit.ko.json";
+import { notify, phone } from "../ui";
+import type en from "./audit.en.json";
 import { changes } from "./changes";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type Entry = components["schemas"]["AuditRecord"];
 type Verification = components["schemas"]["AuditVerification"];
 
@@ -97,16 +96,19 @@ export default function Audit() {
         <button type="button" onClick={() => attempt(get<Verification>(`${path}/verification`).then(setChain))}>{t("audit.verify")}</button>
         <button type="button" onClick={() => attempt(download(query(`${path}/export`, parameters(filter)), "audit.csv"))}>{t("audit.export")}</button>
       </header>
-      <form class="tools" onSubmit={(e) => { e.preventDefault(); setOpen(undefined); setFilter({ ...draft }); }}>
-        {field("actor", "search")}{field("action", "search")}{field("object", "search")}
-        <select aria-label={t("audit.outcome")} value={draft.outcome} onChange={(e) => setDraft({ ...draft, outcome: e.currentTarget.value })}>
-          <option value="">{t("audit.allOutcomes")}</option>
-          {outcomes.map((o) => <option key={o} value={o}>{word("audit.outcome", o)}</option>)}
-        </select>
-        <label class="choice"><span>{t("audit.start")}</span>{field("start", "datetime-local")}</label><label class="choice"><span>{t("audit.end")}</span>{field("end", "datetime-local")}</label>
-        <button>{t("audit.find")}</button>
-        <button type="button" onClick={() => { setDraft(everything); setFilter(everything); }}>{t("audit.clear")}</button>
-      </form>
+      <details class="filter" open={!phone.value}>
+        <summary>{t("audit.filter")}</summary>
+        <form class="tools" onSubmit={(e) => { e.preventDefault(); setOpen(undefined); setFilter({ ...draft }); }}>
+          {field("actor", "search")}{field("action", "search")}{field("object", "search")}
+          <select aria-label={t("audit.outcome")} value={draft.outcome} onChange={(e) => setDraft({ ...draft, outcome: e.currentTarget.value })}>
+            <option value="">{t("audit.allOutcomes")}</option>
+            {outcomes.map((o) => <option key={o} value={o}>{word("audit.outcome", o)}</option>)}
+          </select>
+          <label class="choice"><span>{t("audit.start")}</span>{field("start", "datetime-local")}</label><label class="choice"><span>{t("audit.end")}</span>{field("end", "datetime-local")}</label>
+          <button>{t("audit.find")}</button>
+          <button type="button" onClick={() => { setDraft(everything); setFilter(everything); }}>{t("audit.clear")}</button>
+        </form>
+      </details>
       {chain && (
         <p class="say" role="status">
           {chain.intact ? t("audit.intact", { n: count(chain.entries) }) : t("audit.broken", { problem: chain.problem ?? "" })} <span class="figure hash">{t("audit.head", { seq: chain.head.seq, hash: chain.head.hash })}</span>

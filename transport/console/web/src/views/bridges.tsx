@@ -7,10 +7,9 @@ import { polled } from "../poll";
 import { may } from "../session";
 import { texts, word } from "../strings";
 import { Dialog, notify, useRepeat } from "../ui";
-import en from "./bridges.en.json";
-import ko from "./bridges.ko.json";
+import type en from "./bridges.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type Bound = components["schemas"]["BridgeBindingStatus"];
 type Found = components["schemas"]["BridgeInfo"];
 

@@ -1,11 +1,10 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { texts } from "../strings";
 import { Dialog } from "../ui";
-import en from "./configuration.en.json";
-import ko from "./configuration.ko.json";
+import type en from "./configuration.en.json";
 import { cellText, fields, withText, type Field, type Item, type Line } from "./configstore";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 
 /** Where the keyboard goes from a cell: down, right, or nowhere. */
 export type Then = "down" | "right" | "stay";

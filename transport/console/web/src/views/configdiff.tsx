@@ -5,11 +5,10 @@ import { count } from "../format";
 import { may } from "../session";
 import { texts } from "../strings";
 import { Dialog, notify } from "../ui";
-import en from "./configuration.en.json";
-import ko from "./configuration.ko.json";
+import type en from "./configuration.en.json";
 import { dropRemoved, path, type Item } from "./configstore";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type Answer = components["schemas"]["ImportAnswer"];
 
 const most = 200; // differences of a kind that are listed
@@ -131,6 +130,18 @@ export function ImportDialog({ onClose, onDone }: { onClose: () => void; onDone:
         {error ? <Failure err={error} /> : null}
         {inUse(error) && <Force on={force} onChange={setForce} />}
         <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary" disabled={busy || !file}>{t(answer ? "config.apply" : busy ? "config.comparing" : "config.compare")}</button></footer>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Asks before typed changes are thrown away. */
+export function DiscardDialog({ n, onClose, onDone }: { n: number; onClose: () => void; onDone: () => void }) {
+  return (
+    <Dialog title={t("config.discard")} onClose={onClose}>
+      <form method="dialog" onSubmit={(e) => { e.preventDefault(); onDone(); }}>
+        <p>{t("config.discardAbout", { n: count(n) })}</p>
+        <footer><span class="spring" /><button type="button" autofocus onClick={onClose}>{t("cancel")}</button><button class="strong">{t("config.discardNow")}</button></footer>
       </form>
     </Dialog>
   );

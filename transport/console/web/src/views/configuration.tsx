@@ -5,12 +5,11 @@ import { may } from "../session";
 import { texts } from "../strings";
 import { Grid, Icon, notify, phone, type Column } from "../ui";
 import { CellEditor, ItemDialog, type Then } from "./configcell";
-import { ImportDialog, ReviewDialog } from "./configdiff";
+import { DiscardDialog, ImportDialog, ReviewDialog } from "./configdiff";
 import { addLine, addLines, cellText, changed, changedCell, failure, fields, lines, path, pending, readConfig, setCells, setItem, toggleRemoved, type Line, type Typed } from "./configstore";
-import en from "./configuration.en.json";
-import ko from "./configuration.ko.json";
+import type en from "./configuration.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 const formats = ["xlsx", "csv", "json"] as const;
 
 interface At { row: number; column: number; editing?: { first?: string } }
@@ -94,7 +93,7 @@ function useCells(list: Line[], wrap: { current: HTMLElement | null }) {
 export default function Configuration() {
   const [find, setFind] = useState("");
   const [only, setOnly] = useState(false);
-  const [opened, setOpened] = useState<"import" | "review">();
+  const [opened, setOpened] = useState<"import" | "review" | "discard">();
   const wrap = useRef<HTMLDivElement>(null);
   useEffect(() => void readConfig(false), []);
   const all = lines.value;
@@ -127,7 +126,7 @@ export default function Configuration() {
         <span class="segments" role="group" aria-label={t("config.export")}>{formats.map((f) => <button key={f} type="button" aria-label={t("config.exportAs", { format: f.toUpperCase() })} onClick={() => void download(`${path}/export?format=${f}`, `tags.${f}`).catch((err: unknown) => notify(problemText(err), true))}>{f.toUpperCase()}</button>)}</span>
         {mine && <button type="button" onClick={() => setOpened("import")}>{t("config.import")}</button>}
         {mine && <button type="button" onClick={add}>{t("config.add")}</button>}
-        {n > 0 && <button type="button" onClick={() => void readConfig(true)}>{t("config.discard")}</button>}
+        {n > 0 && <button type="button" onClick={() => setOpened("discard")}>{t("config.discard")}</button>}
         {mine && <button type="button" class="primary" disabled={n === 0} onClick={() => setOpened("review")}>{t("config.reviewN", { n: count(n) })}</button>}
       </header>
       {failure.value ? <p class="error" role="alert">{problemText(failure.value)} <button type="button" onClick={() => void readConfig(false)}>{t("again")}</button></p> : null}
@@ -145,6 +144,7 @@ export default function Configuration() {
         />
       )}
       {opened === "import" && <ImportDialog onClose={close} onDone={done} />}
+      {opened === "discard" && <DiscardDialog n={n} onClose={close} onDone={done} />}
       {opened === "review" && <ReviewDialog items={open.items} removed={open.removed} onClose={close} onDone={done} />}
     </section>
   );

@@ -1,6 +1,5 @@
 import { texts } from "../strings";
-import en from "./devices.en.json";
-import ko from "./devices.ko.json";
+import type en from "./devices.en.json";
 
 /** The texts of the view of devices. */
-export const t = texts(en, ko);
+export const t = texts<keyof typeof en>();

@@ -4,11 +4,10 @@ import type { components } from "../api.gen";
 import { count } from "../format";
 import { texts, word } from "../strings";
 import { Dialog, notify } from "../ui";
-import en from "./drivers.en.json";
-import ko from "./drivers.ko.json";
+import type en from "./drivers.en.json";
 import { of } from "./drivers";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type Point = components["schemas"]["BrowsedPoint"];
 type Page = components["schemas"]["BrowsedPoints"];
 type Item = components["schemas"]["TagConfig"];

@@ -3,13 +3,12 @@ import { del, post, Problem, problemText, put, refused } from "../api";
 import { engines } from "../engines";
 import { texts } from "../strings";
 import { Dialog, notify } from "../ui";
-import en from "./drivers.en.json";
-import ko from "./drivers.ko.json";
+import type en from "./drivers.en.json";
 import { of, path, type Definition, type Driver, type DriverType } from "./drivers";
 import { aboutOf, Settings, settingsOf, textsOf, type Texts } from "./driversettings";
 import { Trial, type TrialResult } from "./drivertrial";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 
 /** Why a request has failed, and that its outcome is not known where that is so. */
 const why = (err: unknown) => (err instanceof Problem || err instanceof TypeError ? (refused(err) ? problemText(err) : t("drivers.unknown", { why: problemText(err) })) : (err as Error).message);

@@ -10,10 +10,9 @@ import { notify, useRepeat } from "../ui";
 import { BrowseDialog } from "./driverbrowse";
 import { DriverDialog, RemoveDialog } from "./driverdialogs";
 import { TrialDialog } from "./drivertrial";
-import en from "./drivers.en.json";
-import ko from "./drivers.ko.json";
+import type en from "./drivers.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 export type Driver = components["schemas"]["Driver"];
 export type Definition = components["schemas"]["DriverDefinition"];
 export type DriverType = components["schemas"]["DriverType"];

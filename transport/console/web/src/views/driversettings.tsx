@@ -1,10 +1,9 @@
 import { language, texts, word } from "../strings";
-import en from "./drivers.en.json";
-import ko from "./drivers.ko.json";
+import type en from "./drivers.en.json";
 import type { DriverType } from "./drivers";
 import types from "./drivertypes.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 
 /** What the form reads of a JSON Schema. */
 interface Schema {
@@ -36,11 +35,10 @@ export type Texts = Record<string, string>;
 const schemaOf = (type: DriverType): Schema => type.settingsSchema as Schema;
 const plain = (s: Schema) => s.type === "string" || s.type === "integer" || s.type === "number" || s.type === "boolean";
 
-/** The members of a type: those that must be given first, and those that take several lines last. */
+/** The members of a type: those that must be given first, then the others in the order of the schema, which has what matters most first. */
 function members(type: DriverType): [string, Schema, boolean][] {
   const schema = schemaOf(type), required = new Set(schema.required ?? []);
-  const order = ([name, s]: [string, Schema]) => (required.has(name) ? 0 : s.enum ? 1 : plain(s) ? 2 : 3);
-  return Object.entries(schema.properties ?? {}).sort((a, b) => order(a) - order(b)).map(([name, s]) => [name, s, required.has(name)]);
+  return Object.entries(schema.properties ?? {}).sort(([a], [b]) => Number(required.has(b)) - Number(required.has(a))).map(([name, s]) => [name, s, required.has(name)]);
 }
 
 /** The texts of settings, whose members may be written in any letter case. */

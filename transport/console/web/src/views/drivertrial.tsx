@@ -5,11 +5,10 @@ import { StateMark } from "../drivers";
 import { count, decimal, value } from "../format";
 import { texts, word } from "../strings";
 import { Dialog } from "../ui";
-import en from "./drivers.en.json";
-import ko from "./drivers.ko.json";
+import type en from "./drivers.en.json";
 import { of } from "./drivers";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 export type TrialResult = components["schemas"]["DriverTrial"];
 
 /** What an attempt to reach a device has shown. */

@@ -6,10 +6,9 @@ import { href } from "../route";
 import { language, texts, word } from "../strings";
 import { notify, QualityMark } from "../ui";
 import { api, children, encoded, inLanguage, last, tagOf, type Element, type Page, type Reference, type Text } from "./aas";
-import en from "./elements.en.json";
-import ko from "./elements.ko.json";
+import type en from "./elements.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 const portion = 50; // elements of one level that are shown at once
 
 const number = /^xs:(double|float|decimal|integer|int|long|short|byte|unsigned\w+|(non)?(positive|negative)Integer)$/i;

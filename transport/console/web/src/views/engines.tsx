@@ -6,10 +6,9 @@ import { count, decimal, when } from "../format";
 import { may } from "../session";
 import { texts, word } from "../strings";
 import { Dialog, notify, useRepeat } from "../ui";
-import en from "./engines.en.json";
-import ko from "./engines.ko.json";
+import type en from "./engines.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 
 const of = (e: Engine) => `/api/v1/engines/${encodeURIComponent(e.id)}`;
 const seconds = (ms: number) => t("engines.ago", { s: decimal(ms / 1000, 1) });

@@ -5,10 +5,9 @@ import { count, decimal, when } from "../format";
 import { may } from "../session";
 import { texts, word } from "../strings";
 import { notify, useRepeat } from "../ui";
-import en from "./models.en.json";
-import ko from "./models.ko.json";
+import type en from "./models.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type Metrics = components["schemas"]["ModelMetrics"];
 type Version = components["schemas"]["ModelVersion"];
 type Job = components["schemas"]["TrainingJob"];

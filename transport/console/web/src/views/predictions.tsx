@@ -8,10 +8,9 @@ import { readTag, type Row } from "../tagstore";
 import { Trend } from "../tagdetail";
 import { Grid, Icon, narrowed, phone, useRepeat, type Column } from "../ui";
 import { Models } from "./models";
-import en from "./predictions.en.json";
-import ko from "./predictions.ko.json";
+import type en from "./predictions.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type Life = components["schemas"]["RULPrediction"];
 type Failure = components["schemas"]["FailurePrediction"];
 type Anomaly = components["schemas"]["AnomalyResult"];

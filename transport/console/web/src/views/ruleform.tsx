@@ -2,11 +2,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { get, type Tag } from "../api";
 import { texts, word } from "../strings";
-import en from "./rules.en.json";
-import ko from "./rules.ko.json";
+import type en from "./rules.en.json";
 import type { Rule, RuleRequest } from "./rules";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type Kind = Rule["kind"];
 const kinds: Kind[] = ["HighHigh", "High", "Low", "LowLow", "Deviation", "RateOfChange", "State", "BadQuality", "Stale"];
 const severities: Rule["severity"][] = ["Critical", "Error", "Warning", "Info"];

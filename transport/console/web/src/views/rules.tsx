@@ -9,10 +9,9 @@ import { may } from "../session";
 import { texts, word } from "../strings";
 import { Dialog, notify, useRepeat } from "../ui";
 import { RuleForm } from "./ruleform";
-import en from "./rules.en.json";
-import ko from "./rules.ko.json";
+import type en from "./rules.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 export type Rule = components["schemas"]["AlarmRule"];
 export type RuleRequest = components["schemas"]["AlarmRuleRequest"];
 

@@ -5,10 +5,9 @@ import { when } from "../format";
 import { signOut } from "../session";
 import { texts } from "../strings";
 import { notify } from "../ui";
-import en from "./sessions.en.json";
-import ko from "./sessions.ko.json";
+import type en from "./sessions.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type Open = components["schemas"]["Session"];
 
 const path = "/api/v1/auth/sessions";

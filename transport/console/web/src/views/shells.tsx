@@ -7,10 +7,9 @@ import { language, texts } from "../strings";
 import { Dialog, Grid, Icon, narrowed, notify, phone, type Column } from "../ui";
 import { api, encoded, inLanguage, last, shells, type Shell } from "./aas";
 import { SubmodelTree } from "./elements";
-import en from "./shells.en.json";
-import ko from "./shells.ko.json";
+import type en from "./shells.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 const aasx = "application/asset-administration-shell-package+xml";
 
 interface Imported {

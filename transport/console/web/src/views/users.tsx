@@ -7,10 +7,9 @@ import { session } from "../session";
 import { texts, word } from "../strings";
 import { Dialog, notify } from "../ui";
 import { SessionTable } from "./sessions";
-import en from "./users.en.json";
-import ko from "./users.ko.json";
+import type en from "./users.en.json";
 
-const t = texts(en, ko);
+const t = texts<keyof typeof en>();
 type User = components["schemas"]["User"];
 type Role = components["schemas"]["Role"];
 

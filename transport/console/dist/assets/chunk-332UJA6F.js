@@ -1,1 +1,0 @@
-import{j as t}from"./chunk-B2AGSXMC.js";var n=()=>location.hash.replace(/^#\/?/,"").split("/").filter(Boolean).map(o=>{try{return decodeURIComponent(o)}catch{return o}}),e=t(n());addEventListener("hashchange",()=>e.value=n());var r=(...o)=>"#/"+o.map(encodeURIComponent).join("/"),i=(...o)=>{location.hash=r(...o)};export{e as a,r as b,i as c};
