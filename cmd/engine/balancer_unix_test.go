@@ -32,7 +32,8 @@ func balance(t *testing.T, engines []*engine) *engine {
 	text, err := os.ReadFile(repository + "/deploy/cluster/haproxy.cfg")
 	require.NoError(t, err)
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(realtest.FreePort(t)))
-	changes := []string{"bind :5001\n", "bind " + addr + "\n"}
+	changes := []string{"bind :5001\n", "bind " + addr + "\n",
+		"timeout check 2s\n", "timeout check 30s\n"} // an engine that answers late on a busy machine is not down
 	for i, e := range engines {
 		changes = append(changes, fmt.Sprintf(" engine-%d:5001 ", i+1), " "+e.addr+" ")
 	}
