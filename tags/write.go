@@ -21,7 +21,8 @@ type WriteRequest struct {
 	By      string // who asks, for the log of writes
 	Confirm bool   // read the value back, also when the tag does not ask for it
 	// NotAfter is when the value must have been passed to the driver: a write that waits longer, behind a slow device or in a process that was
-	// stopped, fails. Zero: it waits as long as the driver is online.
+	// stopped, fails. It is compared with the clock of the engine that runs the driver: with several engines, allow for what their clocks differ.
+	// Zero: the write waits as long as the driver is online.
 	NotAfter time.Time
 	ID       string // of the write; default: a new one
 	// New makes the request an ErrWriteExists if there is a write of ID, so that who sends it again because an answer was lost does not write twice.

@@ -120,12 +120,15 @@ func TestHealthSaysWhatTheEnginesLack(t *testing.T) {
 		line.down.Store(true)
 		pass(30 * time.Second)
 		require.Equal(t, health.Healthy, a.health(t).Status, "an engine that is alone has nobody to send to")
+		busUp := func() string { return metricstest.Scrape(t, a.parts[1].Metrics...)["otkit_cluster_bus_up"] }
+		require.Equal(t, "1", busUp())
 		line.down.Store(false)
 		b := p.join("b")
 		pass(30 * time.Second)
 		require.Equal(t, health.Healthy, a.health(t).Status)
 
 		line.down.Store(true)
+		require.Equal(t, "0", busUp())
 		r := a.health(t)
 		require.Equal(t, health.Degraded, r.Status)
 		require.Equal(t, "2 engines; the bus is down", r.Description, "everybody may read it: no addresses")

@@ -58,7 +58,7 @@ func newCollector(e *Engines) *collector {
 		held:       prometheus.NewDesc("otkit_cluster_leases", "Leases that this engine holds.", []string{"kind"}, nil),
 		unassigned: prometheus.NewDesc("otkit_cluster_unassigned_works", "Work that no engine does.", []string{"kind"}, nil),
 		renewed:    prometheus.NewDesc("otkit_cluster_renewal_age_seconds", "Time since this engine renewed its session.", nil, nil),
-		busUp:      prometheus.NewDesc("otkit_cluster_bus_up", "1 if this engine is connected with the bus, else 0.", nil, nil),
+		busUp:      prometheus.NewDesc("otkit_cluster_bus_up", "1 if this engine is connected with the bus or is the only one, else 0.", nil, nil),
 		busLost:    prometheus.NewDesc("otkit_cluster_bus_lost_messages_total", "Messages of the bus that this engine could not handle in time.", nil, nil),
 		lag: prometheus.NewDesc("otkit_cluster_mirror_lag_seconds",
 			"Time since this engine heard of a driver that another one runs, of the driver of which it heard least.", []string{"engine"}, nil),
@@ -106,7 +106,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	up := 0.0
-	if report.Bus.Up {
+	if report.Bus.Up || len(report.Engines) < 2 {
 		up = 1
 	}
 	out <- prometheus.MustNewConstMetric(c.busUp, prometheus.GaugeValue, up)
