@@ -141,7 +141,8 @@ func TestUnbindWhileUnreachable(t *testing.T) {
 	eventually(t, "the bridge does not become free", func() bool { return p.status() == "free" })
 	p.bind()
 	p.device.counts(t, 20)
-	p.requireEachSince(p.complete(), p.device.given()-10)
+	from := p.device.given() - 10
+	p.requireEachSince(p.complete(), from)
 }
 
 // requireEachSince is requireEach for the numbers from one on.
