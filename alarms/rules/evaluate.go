@@ -295,7 +295,7 @@ func (r *Service) resume(e *evaluation, now time.Time) {
 
 // expire ends the delay of a rule at its deadline.
 func (r *Service) expire(e *evaluation) {
-	if valid := r.validOf(e); valid != nil && !valid() { // whoever has adopted it ends the delay
+	if by := r.adoptionOf(e); !by.stands() { // whoever has adopted it ends the delay
 		e.deadline = time.Time{}
 		return
 	}

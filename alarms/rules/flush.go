@@ -33,8 +33,8 @@ type backlog struct {
 type transition struct {
 	of     *backlog
 	signal alarms.Signal
-	number uint64      // see Service.queued
-	valid  func() bool // reports whether this service may store it; nil: always
+	number uint64   // see Service.queued
+	by     adoption // by which this service may store it; zero: it always may
 
 	withdrawn bool      // it was being stored when it was withdrawn
 	ended     time.Time // when the occurrence ended whose raise it is, if its clear was withdrawn, too
@@ -70,7 +70,7 @@ func (r *Service) transit(e *evaluation, s alarms.Signal) {
 		return
 	}
 	r.queueSignal(e.rule.ID, s)
-	transitionOf(r.queue.Back()).valid = r.validOf(e)
+	transitionOf(r.queue.Back()).by = r.adoptionOf(e)
 }
 
 // queueSignal appends a signal of a rule to the queue. The lock is held.
@@ -167,7 +167,7 @@ func (r *Service) keep(ctx, storing context.Context) {
 	for ctx.Err() == nil {
 		r.mu.Lock()
 		now := r.now()
-		urgent, dirty := r.queue.Len() > 0 || r.ended != "", len(r.dirty) > 0
+		urgent, dirty := r.queue.Len() > 0 || r.ended != "" || r.left.dropped, len(r.dirty) > 0
 		r.mu.Unlock()
 		wait := time.Minute
 		switch {
@@ -208,7 +208,7 @@ func (r *Service) expireDue(now time.Time) {
 func (r *Service) flush(ctx context.Context) error {
 	r.mu.Lock()
 	ended := r.ended
-	r.ended, r.storing = "", r.now()
+	r.ended, r.left.dropped, r.storing = "", false, r.now()
 	r.mu.Unlock()
 	err := r.flushTransitions(ctx)
 	if err == nil {
@@ -276,7 +276,7 @@ func (r *Service) nextAttempt() attempt {
 	next := attempt{of: make([]*backlog, 0, n), signals: make([]alarms.Signal, 0, n)}
 	for e := r.queue.Front(); e != nil && len(next.signals) < n; e = e.Next() {
 		t := transitionOf(e)
-		if t.valid != nil && !t.valid() { // Abandon withdraws it
+		if !t.by.stands() { // Abandon withdraws it
 			continue
 		}
 		next.of, next.signals = append(next.of, t.of), append(next.signals, t.signal)

@@ -33,6 +33,9 @@ func (r *Service) follow(ctx context.Context) {
 		if err == nil {
 			err = r.adoptMoved(ctx)
 		}
+		if err == nil {
+			err = r.dropLeftovers(ctx)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return

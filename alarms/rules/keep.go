@@ -8,32 +8,41 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
+// Pending is a signal that is not stored yet.
+type Pending struct {
+	alarms.Signal
+	// Driver and Epoch are those of [Service.Adopt], by which the signal is to be stored; empty if it always may be.
+	Driver string `json:",omitempty"`
+	Epoch  uint64 `json:",omitempty"`
+}
+
 // PendingStore stores signals while the target cannot, so that they survive a restart with their times. One goroutine
 // uses it at a time.
 type PendingStore interface {
 	// LoadPending returns the signals of the last SavePending.
-	LoadPending() ([]alarms.Signal, error)
+	LoadPending() ([]Pending, error)
 	// SavePending replaces what is stored by the first of the signals, as many as fit, and returns their number.
-	SavePending(signals []alarms.Signal) (saved int, err error)
+	SavePending(signals []Pending) (saved int, err error)
 }
 
 // maxKept bounds the signals that are passed to a PendingStore.
 const maxKept = 2000
 
-// savePending stores pending signals while storing in the target fails, and removes them when it succeeds. It is called
+// savePending stores pending signals while storing in the target fails, and removes them when it succeeds, except those that are left of the last run. It is called
 // by flush.
 func (r *Service) savePending(failed error) {
 	if r.kept == nil || failed == nil && !r.keeps {
 		return
 	}
 	r.mu.Lock()
-	serial, signals := r.serial, []alarms.Signal(nil)
+	serial, signals := r.serial, r.left.list()
+	all := len(signals) + r.queue.Len()
 	for e := r.queue.Front(); e != nil && failed != nil && len(signals) < maxKept; e = e.Next() {
-		signals = append(signals, transitionOf(e).signal)
+		t := transitionOf(e)
+		signals = append(signals, Pending{t.signal, t.by.driver, t.by.epoch})
 	}
-	all := r.queue.Len()
 	r.mu.Unlock()
-	if failed != nil && r.keeps && r.keptSerial == serial && r.keptCount == len(signals) {
+	if r.keeps && r.keptSerial == serial && r.keptCount == len(signals) {
 		return
 	}
 	saved, err := r.kept.SavePending(signals)
@@ -48,7 +57,7 @@ func (r *Service) savePending(failed error) {
 }
 
 // loadPending returns the signals that an earlier process could not store, by rule ID.
-func (r *Service) loadPending(ctx context.Context) (ids []string, byRule map[string][]alarms.Signal, err error) {
+func (r *Service) loadPending(ctx context.Context) (ids []string, byRule map[string][]Pending, err error) {
 	if r.kept == nil {
 		return nil, nil, nil
 	}
@@ -57,14 +66,14 @@ func (r *Service) loadPending(ctx context.Context) (ids []string, byRule map[str
 		r.log.Warn("failed to read pending alarms of the last run", "error", err)
 		return nil, nil, nil
 	}
-	r.keeps, byRule = len(list) > 0, make(map[string][]alarms.Signal)
+	r.keeps, r.keptCount, byRule = len(list) > 0, len(list), make(map[string][]Pending)
 	for i := range list {
 		key := list[i].Key
 		if list[i].Raise != nil {
 			key = list[i].Raise.Key
 		}
 		id, ok := strings.CutPrefix(key, ruleKey)
-		if !ok || alarms.ValidateSignals(list[i:i+1]) != nil {
+		if !ok || alarms.ValidateSignals([]alarms.Signal{list[i].Signal}) != nil {
 			continue
 		}
 		if byRule[id] == nil {
@@ -82,7 +91,7 @@ func (r *Service) loadPending(ctx context.Context) (ids []string, byRule map[str
 
 // unstored returns the signals after the last raise that is stored: the process may have ended before it removed what
 // was stored.
-func (r *Service) unstored(ctx context.Context, signals []alarms.Signal) ([]alarms.Signal, error) {
+func (r *Service) unstored(ctx context.Context, signals []Pending) ([]Pending, error) {
 	target, ok := r.target.(interface {
 		Occurrence(ctx context.Context, id string) (alarms.Occurrence, error)
 	})

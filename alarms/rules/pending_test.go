@@ -3,6 +3,7 @@ package rules_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -324,14 +325,21 @@ func TestPagesOfStoredAndPendingAlarms(t *testing.T) {
 
 // shelfOfSignals is a PendingStore that outlives its Rules.
 type shelfOfSignals struct {
-	signals []alarms.Signal
+	mu      sync.Mutex
+	signals []rules.Pending
 	room    int
 }
 
-func (s *shelfOfSignals) LoadPending() ([]alarms.Signal, error) { return s.signals, nil }
+func (s *shelfOfSignals) LoadPending() ([]rules.Pending, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.signals, nil
+}
 
-func (s *shelfOfSignals) SavePending(signals []alarms.Signal) (int, error) {
-	s.signals = append([]alarms.Signal(nil), signals[:min(len(signals), s.room)]...)
+func (s *shelfOfSignals) SavePending(signals []rules.Pending) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.signals = append([]rules.Pending(nil), signals[:min(len(signals), s.room)]...)
 	return len(s.signals), nil
 }
 
@@ -363,7 +371,7 @@ func TestPendingAlarmsSurviveARestart(t *testing.T) {
 				}
 				require.Len(t, ids, 2)
 				require.Len(t, kept.signals, 4)
-				last := append([]alarms.Signal(nil), kept.signals...)
+				last := append([]rules.Pending(nil), kept.signals...)
 				if stored { // and the process ends before it can forget it
 					store.broken.Store(false)
 					pass(2 * time.Second)

@@ -109,9 +109,10 @@ type Service struct {
 	notes        []func()            // log lines, to be written without the lock
 	stats        Stats
 
-	drivers   map[string]func() bool // whose rules are evaluated here; nil for all; see Adopt
-	adopting  sync.Mutex             // held while rules are adopted; taken before mu
-	unadopted bool                   // a rule has come to a driver of drivers and is not evaluated yet
+	drivers   map[string]adoption // whose rules are evaluated here; nil for all; see Adopt
+	adopting  sync.Mutex          // held while rules are adopted; taken before mu
+	unadopted bool                // a rule has come to a driver of drivers and is not evaluated yet
+	left      leftovers
 
 	sample      *tags.Change             // current one that is being evaluated; nil for none
 	lateQueued  int                      // of lateBacklogs
@@ -148,7 +149,7 @@ func New(ctx context.Context, store Store, target alarms.Target, o Options) (*Se
 		rules: make(map[string]*evaluation), broken: make(map[string]bool), watches: make(map[string]*watch), pollInterval: o.PollInterval,
 	}
 	if o.Shared {
-		r.drivers = make(map[string]func() bool)
+		r.drivers = make(map[string]adoption)
 	}
 	if r.states == nil {
 		r.states, _ = store.(StateStore)
@@ -234,12 +235,15 @@ func (r *Service) load(ctx context.Context) error {
 	now := r.now()
 	for _, id := range ids { // the pending signals are newer than what is stored
 		for _, s := range pending[id] {
-			if !s.Ended.IsZero() {
-				r.queueLateSignal(id, s)
-				continue
+			switch {
+			case !s.Ended.IsZero():
+				r.queueLateSignal(id, s.Signal)
+			case s.Driver != "" && r.drivers != nil:
+				r.left.add(id, s, now)
+			default:
+				raised[id] = s.Raise != nil
+				r.queueSignal(id, s.Signal)
 			}
-			raised[id] = s.Raise != nil
-			r.queueSignal(id, s)
 		}
 	}
 	for _, rule := range list {

@@ -10,17 +10,27 @@ import (
 	"github.com/otkit/otkit/tags"
 )
 
+// adoption is the right to store what is evaluated of a driver.
+type adoption struct {
+	driver string
+	epoch  uint64
+	valid  func() bool // nil: always
+}
+
+func (a *adoption) stands() bool { return a.valid == nil || a.valid() }
+
 // Adopt makes a service with [Options.Shared] evaluate the rules of the tags of a driver, from where the service that evaluated them before
 // has left off: with their alarms, and with the delays that are stored, beginning with the first sample of each tag that is not Remote. Call it before the driver is run here, and when no other service evaluates them any
-// more. valid reports whether that is still so: nothing is stored any more of what was evaluated here once it reports false. It must be quick. If Adopt returns an
+// more. epoch is higher by one whenever a service adopts the driver, so that what an earlier run has left is not stored if another service has judged since. valid reports
+// whether the right lasts: nothing is stored any more of what was evaluated here once it reports false. It must be quick. If Adopt returns an
 // error, call it again or call Abandon.
-func (r *Service) Adopt(ctx context.Context, driver string, valid func() bool) error {
+func (r *Service) Adopt(ctx context.Context, driver string, epoch uint64, valid func() bool) error {
 	r.mu.Lock()
 	if r.drivers == nil {
 		r.mu.Unlock()
 		return nil
 	}
-	r.drivers[driver] = valid
+	r.drivers[driver] = adoption{driver, epoch, valid}
 	for _, w := range r.watches {
 		if w.def != nil && w.def.Driver == driver {
 			w.foreign = true
@@ -80,7 +90,13 @@ func (r *Service) Abandon(driver string) {
 
 // adopted reports whether the rules of a tag are evaluated here. The lock is held.
 func (r *Service) adopted(w *watch) bool {
-	return w.def != nil && r.drivers[w.def.Driver] != nil && w.reason != tags.ReasonRemoved
+	return w.def != nil && r.has(w.def.Driver) && w.reason != tags.ReasonRemoved
+}
+
+// has reports whether a driver was adopted. The lock is held.
+func (r *Service) has(driver string) bool {
+	_, ok := r.drivers[driver]
+	return ok
 }
 
 // share adapts the rules of a tag to its driver, which may be another one now. The lock is held.
@@ -128,7 +144,7 @@ func (r *Service) adoptedTag(name string) bool {
 		return r.adopted(w)
 	}
 	s, ok := r.current(name)
-	return ok && s.Tag != nil && r.drivers[s.Tag.Driver] != nil
+	return ok && s.Tag != nil && r.has(s.Tag.Driver)
 }
 
 // rest ends the evaluation of the rules of a driver and returns them. The lock is held.
@@ -172,7 +188,7 @@ func (r *Service) withdraw(e *evaluation) {
 	for i, element := range b.pending {
 		t := transitionOf(element)
 		switch {
-		case t.valid == nil:
+		case t.by.valid == nil:
 			if i >= b.inFlight {
 				kept = append(kept, element)
 			}
@@ -267,6 +283,7 @@ func (r *Service) adoptIdle(ctx context.Context) error {
 	for _, e := range r.toAdopt() {
 		lasts, active := raised[e.rule.ID]
 		e.idle, e.confirmed = false, false
+		lasts, active = r.takeLeft(e, lasts, active)
 		e.restore(kept[e.rule.ID], lasts, now)
 		if active && !lasts && !e.rule.Latching {
 			r.transit(e, alarms.Signal{At: now})
@@ -288,10 +305,10 @@ func (r *Service) toAdopt() (list []*evaluation) {
 	return list
 }
 
-// validOf returns what reports whether this service may store transitions of a rule; nil if it always may. The lock is held.
-func (r *Service) validOf(e *evaluation) func() bool {
-	if r.drivers == nil || e.idle || e.tag == nil || e.tag.def == nil {
-		return nil
+// adoptionOf returns the right by which this service stores transitions of a rule; zero if it always may. The lock is held.
+func (r *Service) adoptionOf(e *evaluation) adoption {
+	if e.idle || e.tag == nil || e.tag.def == nil {
+		return adoption{}
 	}
 	return r.drivers[e.tag.def.Driver]
 }

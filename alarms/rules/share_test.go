@@ -22,6 +22,7 @@ type shared struct {
 	t       *testing.T
 	store   *flaky
 	engines []*plant
+	epoch   uint64 // of the last that has adopted the driver
 
 	mu     sync.Mutex
 	sample tags.Snapshot
@@ -40,13 +41,16 @@ func share(t *testing.T, n int, first ...rules.Rule) *shared {
 	return s
 }
 
-func (s *shared) join() *plant {
+func (s *shared) join() *plant { return s.joinWith(nil) }
+
+// joinWith starts an engine with what its last run has left.
+func (s *shared) joinWith(kept rules.PendingStore) *plant {
 	s.t.Helper()
 	p := &plant{t: s.t, store: s.store}
 	var err error
 	p.service, err = alarms.New(s.t.Context(), s.store, alarms.Options{})
 	require.NoError(s.t, err)
-	p.rules, err = rules.New(s.t.Context(), s.store, p.service, rules.Options{PollInterval: 250 * time.Millisecond, Shared: true,
+	p.rules, err = rules.New(s.t.Context(), s.store, p.service, rules.Options{PollInterval: 250 * time.Millisecond, Shared: true, Pending: kept,
 		Current: func(tag string) (tags.Snapshot, bool) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -82,7 +86,8 @@ func (s *shared) change(v tags.Value, q tags.Quality, reason tags.Reason) {
 // adopt lets an engine adopt a driver and read it.
 func (s *shared) adopt(p *plant, driver string, valid func() bool) {
 	s.t.Helper()
-	require.NoError(s.t, p.rules.Adopt(s.t.Context(), driver, valid))
+	s.epoch++
+	require.NoError(s.t, p.rules.Adopt(s.t.Context(), driver, s.epoch, valid))
 	s.mu.Lock()
 	s.seq++
 	c := tags.Change{Tag: s.sample.Tag, Sample: s.sample.Sample, Seq: s.seq}
@@ -332,7 +337,7 @@ func TestOldValuesDoNotCountWhenADriverMoves(t *testing.T) {
 		see(s.engines[0], 90, false) // the other engine has not seen it
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
 		require.NoError(t, s.engines[0].rules.Yield(t.Context(), "plc"))
-		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "plc", valid))
+		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "plc", 2, valid))
 		see(s.engines[1], 71, true) // on its way when the driver moved
 		pass(time.Minute)
 		require.Len(t, s.kinds(), 1)
@@ -351,7 +356,7 @@ func TestAdoptWhileTheStoreFails(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		s.set(90)
-		require.Error(t, s.engines[0].rules.Adopt(ctx, "plc", valid))
+		require.Error(t, s.engines[0].rules.Adopt(ctx, "plc", 1, valid))
 		s.adopt(s.engines[0], "plc", valid)
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alarms/driveralarms"
 	"github.com/otkit/otkit/alarms/rules"
+	"github.com/otkit/otkit/cluster"
 	"github.com/otkit/otkit/transport/alarmsapi"
 	"github.com/otkit/otkit/transport/alarmsapi/alarmsgrpc"
 	"github.com/otkit/otkit/transport/auth"
@@ -135,8 +136,8 @@ func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 }
 
 // adopt begins the evaluation of the rules of a driver, or leaves it as it was.
-func (a *Alarms) adopt(ctx context.Context, driver string, valid func() bool) error {
-	err := a.rules.Adopt(ctx, driver, valid)
+func (a *Alarms) adopt(ctx context.Context, driver string, lease *cluster.Held) error {
+	err := a.rules.Adopt(ctx, driver, lease.Epoch, lease.Valid)
 	if err != nil {
 		a.rules.Abandon(driver)
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alarms/rules"
 )
 
@@ -67,7 +66,7 @@ func newPendingFile(path string) error {
 }
 
 // LoadPending implements rules.PendingStore.
-func (p *pendingFile) LoadPending() (signals []alarms.Signal, err error) {
+func (p *pendingFile) LoadPending() (signals []rules.Pending, err error) {
 	var newest []byte
 	for i := range int64(2) {
 		slot := make([]byte, pendingSlot)
@@ -90,7 +89,7 @@ func (p *pendingFile) LoadPending() (signals []alarms.Signal, err error) {
 }
 
 // SavePending implements rules.PendingStore.
-func (p *pendingFile) SavePending(signals []alarms.Signal) (saved int, err error) {
+func (p *pendingFile) SavePending(signals []rules.Pending) (saved int, err error) {
 	text := []byte{'['}
 	for i := range signals {
 		one, err := json.Marshal(&signals[i])

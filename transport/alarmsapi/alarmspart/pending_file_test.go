@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/rules"
 )
 
 // TestPendingFileFromBefore reads signals as earlier versions stored them.
@@ -20,12 +21,12 @@ func TestPendingFileFromBefore(t *testing.T) {
 		`"At":"2024-02-29T01:02:03Z","End":false,"Comment":"","By":"","NotAfter":"0001-01-01T00:00:00Z"},` +
 		`{"Raise":null,"Key":"rule:hot","At":"2024-02-29T01:02:04Z","End":true,"Comment":"why","By":"anna","NotAfter":"2024-02-29T01:02:05Z"}]`
 	at := time.Date(2024, 2, 29, 1, 2, 3, 0, time.UTC)
-	want := []alarms.Signal{
-		{Key: "rule:hot", At: at, Raise: &alarms.Alarm{Key: "rule:hot", ID: "01900000-0000-7000-8000-000000000001", Source: "t", SourceType: "Sensor",
-			Message: "hot", Severity: alarms.Critical, Latching: true, Labels: map[string]string{"ruleId": "hot"}, At: at}},
-		{Key: "rule:hot", At: at.Add(time.Second), Reset: true, Comment: "why", By: "anna", NotAfter: at.Add(2 * time.Second)},
+	want := []rules.Pending{
+		{Signal: alarms.Signal{Key: "rule:hot", At: at, Raise: &alarms.Alarm{Key: "rule:hot", ID: "01900000-0000-7000-8000-000000000001", Source: "t", SourceType: "Sensor",
+			Message: "hot", Severity: alarms.Critical, Latching: true, Labels: map[string]string{"ruleId": "hot"}, At: at}}},
+		{Signal: alarms.Signal{Key: "rule:hot", At: at.Add(time.Second), Reset: true, Comment: "why", By: "anna", NotAfter: at.Add(2 * time.Second)}},
 	}
-	var got []alarms.Signal
+	var got []rules.Pending
 	require.NoError(t, json.Unmarshal([]byte(text), &got))
 	require.Equal(t, want, got)
 	written, err := json.Marshal(want)
@@ -46,16 +47,16 @@ func TestPendingFileKeepsSignals(t *testing.T) {
 		return f
 	}
 	at := time.Date(2024, 2, 29, 1, 2, 3, 456000, time.UTC)
-	signal := func(i int) alarms.Signal {
-		return alarms.Signal{At: at, Raise: &alarms.Alarm{Key: fmt.Sprintf("rule:%d", i), ID: "01900000-0000-7000-8000-000000000001", Source: "t",
-			Message: "ä\"", Severity: alarms.Critical, Labels: map[string]string{"a": "b"}, At: at}}
+	signal := func(i int) rules.Pending {
+		return rules.Pending{Driver: "press", Epoch: 1<<64 - 1, Signal: alarms.Signal{At: at, Raise: &alarms.Alarm{Key: fmt.Sprintf("rule:%d", i),
+			ID: "01900000-0000-7000-8000-000000000001", Source: "t", Message: "ä\"", Severity: alarms.Critical, Labels: map[string]string{"a": "b"}, At: at}}}
 	}
 	f = open()
 	got, err := f.LoadPending()
 	require.NoError(t, err)
 	require.Empty(t, got)
 	for n := range 5 {
-		list := []alarms.Signal{{Key: "rule:0", At: at, Reset: true, Comment: "why", By: "anna"}}
+		list := []rules.Pending{{Signal: alarms.Signal{Key: "rule:0", At: at, Reset: true, Comment: "why", By: "anna"}}}
 		for i := range n {
 			list = append(list, signal(i))
 		}
@@ -76,7 +77,7 @@ func TestPendingFileKeepsSignals(t *testing.T) {
 	require.EqualValues(t, 2*pendingSlot, size())
 
 	// A copy that a power cut has spoiled gives way to the one before it.
-	_, err = f.SavePending([]alarms.Signal{signal(7)})
+	_, err = f.SavePending([]rules.Pending{signal(7)})
 	require.NoError(t, err)
 	_, err = f.file.WriteAt([]byte("x"), int64(f.last%2)*pendingSlot+pendingHeader+5)
 	require.NoError(t, err)
@@ -85,7 +86,7 @@ func TestPendingFileKeepsSignals(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, got, before)
 
-	var many []alarms.Signal
+	var many []rules.Pending
 	for i := range 5000 {
 		many = append(many, signal(i))
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/otkit/otkit/cluster"
 	"github.com/otkit/otkit/predictive"
 	"github.com/otkit/otkit/predictive/monitor"
 	"github.com/otkit/otkit/predictive/predictivetags"
@@ -45,7 +46,7 @@ func (p *Predictive) showTagsOfAll(t *tagspart.Tags, d tagspart.Driver) error {
 func (p *Predictive) besideDriver() tagspart.Companion {
 	var stop func()
 	return tagspart.Companion{
-		Begin: func(ctx context.Context, driver string, _ func() bool) error {
+		Begin: func(ctx context.Context, driver string, _ *cluster.Held) error {
 			if driver != predictivetags.DriverID {
 				return nil
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/otkit/otkit/cluster"
 	"github.com/otkit/otkit/transport/server"
 )
 
@@ -64,7 +65,7 @@ type unfinished interface {
 }
 
 // settleLost settles the writes to a driver that is taken over from an engine that was lost. One that gives it away has settled its own.
-func (t *Tags) settleLost(ctx context.Context, driver string, _ func() bool) error {
+func (t *Tags) settleLost(ctx context.Context, driver string, _ *cluster.Held) error {
 	store, ok := t.opts.Writes.(unfinished)
 	if !ok {
 		return nil

@@ -18,8 +18,8 @@ const kindDriver = "driver"
 
 // Companion is what must be on the engine that runs a driver, such as the evaluation of the rules of its tags.
 type Companion struct {
-	// Begin is called before the driver is run here, and again after it has returned an error. valid reports whether the right to do so lasts.
-	Begin func(ctx context.Context, driver string, valid func() bool) error
+	// Begin is called before the driver is run here, by a lease, and again after it has returned an error.
+	Begin func(ctx context.Context, driver string, lease *cluster.Held) error
 	// End is called when the driver is not run here any more, if Begin has returned nil. moved is false if another engine may run it already; then nothing may be done
 	// that only one does.
 	End func(ctx context.Context, driver string, moved bool)
@@ -147,7 +147,7 @@ func (t *Tags) runDriver(ctx context.Context, id string, lease *cluster.Held) er
 		}
 	}()
 	for ; begun < len(companions); begun++ {
-		if !t.begin(ctx, id, func() error { return companions[begun].Begin(ctx, id, lease.Valid) }) {
+		if !t.begin(ctx, id, func() error { return companions[begun].Begin(ctx, id, lease) }) {
 			return nil
 		}
 	}
