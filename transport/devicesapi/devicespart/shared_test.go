@@ -22,11 +22,12 @@ import (
 	"github.com/otkit/otkit/transport/server"
 )
 
-// plant is engines that share what they store. It is for use within a bubble.
+// plant is engines that share what they store.
 type plant struct {
 	t        *testing.T
 	sessions cluster.Store
-	bus      *bus.Memory
+	join     func() bus.Bus
+	wait     func(time.Duration)
 	devices  *devices.Memory
 	shells   repository.Store
 
@@ -34,8 +35,10 @@ type plant struct {
 	sent []string // to devices, by engine: "a c-1"
 }
 
+// newPlant returns a plant for use within a bubble.
 func newPlant(t *testing.T) *plant {
-	return &plant{t: t, sessions: cluster.NewMemory(), bus: bus.NewMemory(), devices: devices.NewMemory(), shells: repository.NewMemory()}
+	memory := bus.NewMemory()
+	return &plant{t: t, sessions: cluster.NewMemory(), join: func() bus.Bus { return memory.Join() }, wait: pass, devices: devices.NewMemory(), shells: repository.NewMemory()}
 }
 
 // engine is one of the plant, with its house.
@@ -126,7 +129,7 @@ func (s *lossyStore) Renew(ctx context.Context, one cluster.Session) error {
 // engine starts an engine. Its fleet has the devices.
 func (p *plant) engine(name string, ids ...string) *engine {
 	p.t.Helper()
-	e := &engine{p: p, name: name, ids: ids, bus: &lossyBus{Bus: p.bus.Join(), cut: &cut{}}, store: &lossyStore{p.sessions, &cut{}}, journal: &lossyJournal{p.devices, &cut{}}}
+	e := &engine{p: p, name: name, ids: ids, bus: &lossyBus{Bus: p.join(), cut: &cut{}}, store: &lossyStore{p.sessions, &cut{}}, journal: &lossyJournal{p.devices, &cut{}}}
 	var err error
 	e.cluster, err = clusterpart.New(p.t.Context(), clusterpart.Options{Store: e.store, Bus: e.bus, Engine: name})
 	require.NoError(p.t, err)
@@ -143,7 +146,7 @@ func (p *plant) engine(name string, ids ...string) *engine {
 	e.house = newHouse(p.t, p.shells, e.journal, o)
 	e.started = e.cluster.Part()
 	e.started.Start()
-	pass(2 * time.Second)
+	p.wait(2 * time.Second)
 	return e
 }
 
