@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,14 +24,20 @@ func (s *shared) killed(values ...float64) (kept *shelfOfSignals, began time.Tim
 	for _, v := range values {
 		s.set(v)
 	}
-	last := append([]rules.Pending(nil), kept.signals...)
-	require.NotEmpty(s.t, last)
+	require.NotEmpty(s.t, kept.all())
+	s.kill(p, kept)
+	s.store.broken.Store(false)
+	return kept, began
+}
+
+// kill ends the engine that has joined last, as if it had no time to store.
+func (s *shared) kill(p *plant, kept *shelfOfSignals) {
+	s.t.Helper()
+	last := slices.Clone(kept.signals)
 	_ = p.rules.Close(s.t.Context()) // it cannot store what waits
 	require.NoError(s.t, p.service.Close(context.Background()))
 	kept.signals = last
 	s.engines = s.engines[:len(s.engines)-1]
-	s.store.broken.Store(false)
-	return kept, began
 }
 
 func (s *shelfOfSignals) all() []rules.Pending {
@@ -150,4 +157,35 @@ func TestEngineThatIsKilledLeavesItsAlarmsToTheNext(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A delay that was stored before the signals that could not be is over.
+func TestEngineThatIsKilledForgetsADelayThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, func(r *rules.Rule) { r.OnDelay = 3 * time.Second }))
+		defer func() { s.stop() }()
+		kept := &shelfOfSignals{room: 100}
+		p := s.joinWith(kept)
+		s.adopt(p, "plc", valid)
+		s.set(90)
+		s.store.broken.Store(true)
+		pass(3 * time.Second)
+		s.set(70)
+		require.Len(t, kept.all(), 2)
+		s.kill(p, kept)
+		s.store.broken.Store(false)
+
+		p = s.joinWith(kept)
+		s.set(91)
+		s.adopt(p, "plc", valid)
+		require.Empty(t, s.activeOnes(), "the delay has just begun")
+		s.set(71)
+		states, err := s.store.RuleStates(t.Context())
+		require.NoError(t, err)
+		require.Len(t, states, 1)
+		require.Equal(t, rules.PhaseNormal, states[0].Phase)
+		s.set(92)
+		pass(3 * time.Second)
+		require.Len(t, s.activeOnes(), 1)
+	})
 }

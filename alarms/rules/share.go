@@ -284,7 +284,7 @@ func (r *Service) adoptIdle(ctx context.Context) error {
 		lasts, active := raised[e.rule.ID]
 		e.idle, e.confirmed = false, false
 		lasts, active = r.takeLeft(e, lasts, active)
-		e.restore(kept[e.rule.ID], lasts, now)
+		r.restore(e, kept[e.rule.ID], lasts, now)
 		if active && !lasts && !e.rule.Latching {
 			r.transit(e, alarms.Signal{At: now})
 		}
