@@ -189,3 +189,23 @@ func TestEngineThatIsKilledForgetsADelayThatHasEnded(t *testing.T) {
 		require.Len(t, s.activeOnes(), 1)
 	})
 }
+
+// While the database is away, nobody can adopt a driver.
+func TestLeftoversWaitForADriverAsLongAsTheDatabaseIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, nil))
+		defer func() { s.stop() }()
+		kept, began := s.killed(90)
+		p := s.joinWith(kept)
+		pass(time.Second)
+		s.store.away.Store(true)
+		pass(5 * time.Minute)
+		s.store.away.Store(false)
+		pass(5 * time.Second) // until the lease is there
+		s.adopt(p, "plc", valid)
+		list := s.activeOnes()
+		require.Len(t, list, 1)
+		require.True(t, began.Equal(list[0].RaisedAt))
+		require.Empty(t, p.lates(began))
+	})
+}
