@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -208,4 +209,40 @@ func TestLeftoversWaitForADriverAsLongAsTheDatabaseIsAway(t *testing.T) {
 		require.True(t, began.Equal(list[0].RaisedAt))
 		require.Empty(t, p.lates(began))
 	})
+}
+
+// A PendingStore reads signals while others are dropped.
+func TestSignalsOfAPendingStoreDoNotChange(t *testing.T) {
+	for _, late := range []int{0, 64} { // with 64, what is dropped becomes a part of the last one
+		synctest.Test(t, func(t *testing.T) {
+			s := share(t, 1, rule(rules.High, nil))
+			defer func() { s.stop() }()
+			kept, began := s.killed(90, 70)
+			for i := range late {
+				a := *kept.signals[0].Raise
+				a.ID, a.At = fmt.Sprintf("01900000-0000-7000-8000-%012d", i), began.Add(time.Duration(i-100)*time.Second)
+				kept.signals = append(kept.signals, rules.Pending{Signal: alarms.Signal{Raise: &a, Ended: a.At}})
+			}
+			list := kept.signals
+			ids := func() (ids []string) {
+				for _, p := range list {
+					if p.Raise != nil {
+						ids = append(ids, p.Raise.ID)
+					}
+				}
+				return ids
+			}
+			before := ids()
+			s.store.broken.Store(true)
+			p := s.joinWith(kept)
+			pass(time.Second)
+			s.epoch++
+			s.adopt(p, "plc", valid)
+			pass(time.Second)
+			s.store.broken.Store(false)
+			pass(2 * time.Second)
+			require.NotEmpty(t, p.lates(began))
+			require.Equal(t, before, ids())
+		})
+	}
 }

@@ -205,7 +205,7 @@ func (r *Service) withdraw(e *evaluation) {
 			if raised.withdrawn {
 				raised.ended = t.signal.At
 			} else {
-				r.queueLate(e.rule.ID, raised.copyOfRaise(), t.signal.At)
+				r.queueLate(e.rule.ID, raised.signal.Raise, t.signal.At)
 			}
 			raised = nil
 		}
@@ -213,12 +213,6 @@ func (r *Service) withdraw(e *evaluation) {
 	b.pending = kept
 	r.serial++
 	r.show(b)
-}
-
-// copyOfRaise returns the alarm of a transition to be changed: that of the transition may be shown.
-func (t *transition) copyOfRaise() *alarms.Alarm {
-	a := *t.signal.Raise
-	return &a
 }
 
 // dropWithdrawn removes what was withdrawn of a backlog while it was being stored, which has failed. The lock is held.
@@ -231,7 +225,7 @@ func (r *Service) dropWithdrawn(b *backlog) {
 		}
 		r.queue.Remove(element)
 		if t.signal.Raise != nil && !t.ended.IsZero() {
-			r.queueLate(b.rule, t.copyOfRaise(), t.ended)
+			r.queueLate(b.rule, t.signal.Raise, t.ended)
 		}
 		return true
 	})
