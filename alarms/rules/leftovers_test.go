@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,6 +189,27 @@ func TestEngineThatIsKilledForgetsADelayThatHasEnded(t *testing.T) {
 		s.set(92)
 		pass(3 * time.Second)
 		require.Len(t, s.activeOnes(), 1)
+	})
+}
+
+// What was withdrawn because another engine has the driver is not kept for a restart either: it would be stored beside what that engine stores.
+func TestWhatWasLeftToAnotherEngineIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, nil))
+		defer func() { s.stop() }()
+		kept, lost := &shelfOfSignals{room: 100}, atomic.Bool{}
+		p := s.joinWith(kept)
+		s.adopt(p, "plc", func() bool { return !lost.Load() })
+		s.store.broken.Store(true)
+		s.set(90)
+		require.Len(t, kept.all(), 1)
+		lost.Store(true)
+		pass(10 * time.Second)
+		require.Len(t, kept.all(), 1, "it is neither stored nor withdrawn yet")
+		p.rules.Abandon("plc")
+		s.store.broken.Store(false)
+		pass(10 * time.Second)
+		require.Empty(t, kept.all())
 	})
 }
 

@@ -213,6 +213,8 @@ func (r *Service) withdraw(e *evaluation) {
 	b.pending = kept
 	r.serial++
 	r.show(b)
+	r.left.dropped = true
+	poke(r.unsaved)
 }
 
 // dropWithdrawn removes what was withdrawn of a backlog while it was being stored, which has failed. The lock is held.
