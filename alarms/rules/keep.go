@@ -55,8 +55,11 @@ func (r *Service) savePending(failed error) {
 	case err == nil && failed != nil && saved < all && !r.keepFails:
 		r.log.Warn("too many pending alarms to keep; a restart would lose some", "pending", all, "kept", saved)
 	}
-	r.keepFails = failed != nil && (err != nil || saved < all)
+	r.keepFails = err != nil || failed != nil && saved < all
 	r.keeps, r.keptSerial, r.keptCount = len(signals) > 0, serial, len(signals)
+	if err != nil {
+		r.keeps, r.keptCount = true, -1 // it is not known what it has
+	}
 }
 
 // loadPending returns the signals that an earlier process could not store, by rule ID.
