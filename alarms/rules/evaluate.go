@@ -86,6 +86,15 @@ func (e *evaluation) restore(kept State, raised bool, now time.Time) {
 	}
 }
 
+// restore is evaluation.restore, unless signals are pending: what is stored is older. The lock is held.
+func (r *Service) restore(e *evaluation, kept State, raised bool, now time.Time) {
+	if r.pending(e.rule.ID) {
+		kept = State{}
+		e.touch(r)
+	}
+	e.restore(kept, raised, now)
+}
+
 // Observe evaluates changes. Pass it to tags.Engine.Observe. It never waits for a store.
 func (r *Service) Observe(changes []tags.Change) {
 	r.mu.Lock()

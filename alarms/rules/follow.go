@@ -39,6 +39,10 @@ func (r *Service) follow(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
+		case err != nil:
+			r.awaitAdoption() // nobody can adopt a driver meanwhile
+		}
+		switch {
 		case err != nil && !failing:
 			r.log.Error("failed to read changes of alarm rules; retrying", "error", err)
 		case err == nil && failing:

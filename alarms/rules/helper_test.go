@@ -66,6 +66,7 @@ type flaky struct {
 	memory
 	broken atomic.Bool
 	refuse atomic.Bool   // changes of rules fail
+	away   atomic.Bool   // the version of the rules cannot be read
 	hold   chan struct{} // when not nil, a write waits for it
 }
 
@@ -88,4 +89,11 @@ func (f *flaky) UpdateRule(ctx context.Context, id string, update func(*rules.Ru
 		return errDisk
 	}
 	return f.memory.UpdateRule(ctx, id, update)
+}
+
+func (f *flaky) RulesVersion(ctx context.Context) (int64, error) {
+	if f.away.Load() {
+		return 0, errDisk
+	}
+	return f.memory.RulesVersion(ctx)
 }

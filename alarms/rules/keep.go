@@ -28,8 +28,8 @@ type PendingStore interface {
 // maxKept bounds the signals that are passed to a PendingStore.
 const maxKept = 2000
 
-// savePending stores pending signals while storing in the target fails, and removes them when it succeeds, except those that are left of the last run. It is called
-// by flush.
+// savePending stores pending signals while storing in the target fails, and removes them when it succeeds, except those
+// that are left of the last run and those that may not be stored any more. It is called by flush.
 func (r *Service) savePending(failed error) {
 	if r.kept == nil || failed == nil && !r.keeps {
 		return
@@ -37,8 +37,11 @@ func (r *Service) savePending(failed error) {
 	r.mu.Lock()
 	serial, signals := r.serial, r.left.list()
 	all := len(signals) + r.queue.Len()
-	for e := r.queue.Front(); e != nil && failed != nil && len(signals) < maxKept; e = e.Next() {
+	for e := r.queue.Front(); e != nil && len(signals) < maxKept; e = e.Next() {
 		t := transitionOf(e)
+		if failed == nil && t.by.stands() {
+			continue
+		}
 		signals = append(signals, Pending{t.signal, t.by.driver, t.by.epoch})
 	}
 	r.mu.Unlock()
@@ -52,8 +55,11 @@ func (r *Service) savePending(failed error) {
 	case err == nil && failed != nil && saved < all && !r.keepFails:
 		r.log.Warn("too many pending alarms to keep; a restart would lose some", "pending", all, "kept", saved)
 	}
-	r.keepFails = failed != nil && (err != nil || saved < all)
+	r.keepFails = err != nil || failed != nil && saved < all
 	r.keeps, r.keptSerial, r.keptCount = len(signals) > 0, serial, len(signals)
+	if err != nil {
+		r.keeps, r.keptCount = true, -1 // it is not known what it has
+	}
 }
 
 // loadPending returns the signals that an earlier process could not store, by rule ID.

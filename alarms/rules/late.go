@@ -29,7 +29,7 @@ func (r *Service) queueLate(rule string, a *alarms.Alarm, ended time.Time) {
 	}
 	if last := len(b.pending) - 1; len(b.pending)-b.inFlight >= room {
 		before := &transitionOf(b.pending[last]).signal
-		before.Ended, before.Raise.ID = ended, lateID(rule, ended)
+		before.Ended, before.Raise = ended, withID(before.Raise, lateID(rule, ended))
 		if r.stats.Coalesced == 0 {
 			r.note(slog.LevelWarn, "alarm transitions coalesced: too many are pending", "ruleId", rule)
 		}
@@ -37,8 +37,14 @@ func (r *Service) queueLate(rule string, a *alarms.Alarm, ended time.Time) {
 		r.serial++
 		return
 	}
-	a.ID = lateID(rule, ended)
-	r.queueLateSignal(rule, alarms.Signal{Raise: a, Ended: ended})
+	r.queueLateSignal(rule, alarms.Signal{Raise: withID(a, lateID(rule, ended)), Ended: ended})
+}
+
+// withID returns a copy of an alarm: that of a signal may be shown and kept meanwhile.
+func withID(a *alarms.Alarm, id string) *alarms.Alarm {
+	other := *a
+	other.ID = id
+	return &other
 }
 
 // queueLateSignal appends the signal of an occurrence that is over to the queue. The lock is held.

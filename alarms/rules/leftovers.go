@@ -10,7 +10,8 @@ import (
 	"github.com/otkit/otkit/alarms"
 )
 
-// leftFor is how long after the start the signals of the last run wait for their driver to be adopted here. After that it is taken to be another service's.
+// leftFor is how long the signals of the last run wait for their driver to be adopted here, while the stores answer. After that it is taken to be another
+// service's.
 const leftFor = time.Minute
 
 // leftovers are the signals that an earlier run could not store, by rule ID, of drivers that other services may have adopted since. Until that is known, they are
@@ -79,6 +80,13 @@ func (r *Service) dropLeft(rule string, active bool) {
 	r.left.dropped = true
 	r.serial++
 	poke(r.unsaved)
+}
+
+// awaitAdoption lets the signals of the last run wait anew.
+func (r *Service) awaitAdoption() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left.since = r.now()
 }
 
 // dropLeftovers is dropLeft of all that were not adopted in time.

@@ -2,6 +2,9 @@ package rules_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,14 +26,20 @@ func (s *shared) killed(values ...float64) (kept *shelfOfSignals, began time.Tim
 	for _, v := range values {
 		s.set(v)
 	}
-	last := append([]rules.Pending(nil), kept.signals...)
-	require.NotEmpty(s.t, last)
+	require.NotEmpty(s.t, kept.all())
+	s.kill(p, kept)
+	s.store.broken.Store(false)
+	return kept, began
+}
+
+// kill ends the engine that has joined last, as if it had no time to store.
+func (s *shared) kill(p *plant, kept *shelfOfSignals) {
+	s.t.Helper()
+	last := slices.Clone(kept.signals)
 	_ = p.rules.Close(s.t.Context()) // it cannot store what waits
 	require.NoError(s.t, p.service.Close(context.Background()))
 	kept.signals = last
 	s.engines = s.engines[:len(s.engines)-1]
-	s.store.broken.Store(false)
-	return kept, began
 }
 
 func (s *shelfOfSignals) all() []rules.Pending {
@@ -149,5 +158,113 @@ func TestEngineThatIsKilledLeavesItsAlarmsToTheNext(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A delay that was stored before the signals that could not be is over.
+func TestEngineThatIsKilledForgetsADelayThatHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, func(r *rules.Rule) { r.OnDelay = 3 * time.Second }))
+		defer func() { s.stop() }()
+		kept := &shelfOfSignals{room: 100}
+		p := s.joinWith(kept)
+		s.adopt(p, "plc", valid)
+		s.set(90)
+		s.store.broken.Store(true)
+		pass(3 * time.Second)
+		s.set(70)
+		require.Len(t, kept.all(), 2)
+		s.kill(p, kept)
+		s.store.broken.Store(false)
+
+		p = s.joinWith(kept)
+		s.set(91)
+		s.adopt(p, "plc", valid)
+		require.Empty(t, s.activeOnes(), "the delay has just begun")
+		s.set(71)
+		states, err := s.store.RuleStates(t.Context())
+		require.NoError(t, err)
+		require.Len(t, states, 1)
+		require.Equal(t, rules.PhaseNormal, states[0].Phase)
+		s.set(92)
+		pass(3 * time.Second)
+		require.Len(t, s.activeOnes(), 1)
+	})
+}
+
+// What was withdrawn because another engine has the driver is not kept for a restart either: it would be stored beside what that engine stores.
+func TestWhatWasLeftToAnotherEngineIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, nil))
+		defer func() { s.stop() }()
+		kept, lost := &shelfOfSignals{room: 100}, atomic.Bool{}
+		p := s.joinWith(kept)
+		s.adopt(p, "plc", func() bool { return !lost.Load() })
+		s.store.broken.Store(true)
+		s.set(90)
+		require.Len(t, kept.all(), 1)
+		lost.Store(true)
+		pass(10 * time.Second)
+		require.Len(t, kept.all(), 1, "it is neither stored nor withdrawn yet")
+		p.rules.Abandon("plc")
+		s.store.broken.Store(false)
+		pass(10 * time.Second)
+		require.Empty(t, kept.all())
+	})
+}
+
+// While the database is away, nobody can adopt a driver.
+func TestLeftoversWaitForADriverAsLongAsTheDatabaseIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, nil))
+		defer func() { s.stop() }()
+		kept, began := s.killed(90)
+		p := s.joinWith(kept)
+		pass(time.Second)
+		s.store.away.Store(true)
+		pass(5 * time.Minute)
+		s.store.away.Store(false)
+		pass(5 * time.Second) // until the lease is there
+		s.adopt(p, "plc", valid)
+		list := s.activeOnes()
+		require.Len(t, list, 1)
+		require.True(t, began.Equal(list[0].RaisedAt))
+		require.Empty(t, p.lates(began))
+	})
+}
+
+// A PendingStore reads signals while others are dropped.
+func TestSignalsOfAPendingStoreDoNotChange(t *testing.T) {
+	for _, late := range []int{0, 64} { // with 64, what is dropped becomes a part of the last one
+		synctest.Test(t, func(t *testing.T) {
+			s := share(t, 1, rule(rules.High, nil))
+			defer func() { s.stop() }()
+			kept, began := s.killed(90, 70)
+			for i := range late {
+				a := *kept.signals[0].Raise
+				a.ID, a.At = fmt.Sprintf("01900000-0000-7000-8000-%012d", i), began.Add(time.Duration(i-100)*time.Second)
+				kept.signals = append(kept.signals, rules.Pending{Signal: alarms.Signal{Raise: &a, Ended: a.At}})
+			}
+			list := kept.signals
+			ids := func() (ids []string) {
+				for _, p := range list {
+					if p.Raise != nil {
+						ids = append(ids, p.Raise.ID)
+					}
+				}
+				return ids
+			}
+			before := ids()
+			s.store.broken.Store(true)
+			p := s.joinWith(kept)
+			pass(time.Second)
+			s.epoch++
+			s.adopt(p, "plc", valid)
+			pass(time.Second)
+			s.store.broken.Store(false)
+			pass(2 * time.Second)
+			require.NotEmpty(t, p.lates(began))
+			require.Equal(t, before, ids())
+		})
 	}
 }

@@ -328,6 +328,7 @@ type shelfOfSignals struct {
 	mu      sync.Mutex
 	signals []rules.Pending
 	room    int
+	fails   bool // it cannot be written
 }
 
 func (s *shelfOfSignals) LoadPending() ([]rules.Pending, error) {
@@ -339,6 +340,9 @@ func (s *shelfOfSignals) LoadPending() ([]rules.Pending, error) {
 func (s *shelfOfSignals) SavePending(signals []rules.Pending) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fails {
+		return 0, errDisk
+	}
 	s.signals = append([]rules.Pending(nil), signals[:min(len(signals), s.room)]...)
 	return len(s.signals), nil
 }
@@ -403,4 +407,32 @@ func TestPendingAlarmsSurviveARestart(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Signals that are stored and stay would be stored again by the next run.
+func TestPendingSignalsThatCannotBeRemovedAreRemovedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, kept := &flaky{memory: newMemory()}, &shelfOfSignals{room: 100}
+		require.NoError(t, store.AddRule(t.Context(), rule(rules.High, nil)))
+		p := &plant{t: t, store: store}
+		p.service = service(t, store, alarms.Options{})
+		var err error
+		p.rules, err = rules.New(t.Context(), store, p.service, rules.Options{Pending: kept})
+		require.NoError(t, err)
+		p.set(90)
+		pass(time.Second)
+		store.broken.Store(true)
+		p.set(70)
+		pass(time.Second)
+		require.Len(t, kept.signals, 1)
+		kept.fails = true
+		store.broken.Store(false)
+		pass(2 * time.Second)
+		require.Empty(t, p.listed(10))
+		kept.fails = false
+		p.set(91)
+		pass(2 * time.Second)
+		require.Empty(t, kept.signals)
+		require.NoError(t, p.rules.Close(t.Context()))
+	})
 }

@@ -257,7 +257,7 @@ func (r *Service) load(ctx context.Context) error {
 			delete(raised, rule.ID)
 		case rule.Enabled:
 			lasts, active := raised[rule.ID]
-			e.restore(kept[rule.ID], lasts, now)
+			r.restore(e, kept[rule.ID], lasts, now)
 			if !active || lasts {
 				delete(raised, rule.ID)
 			}

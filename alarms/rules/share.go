@@ -205,7 +205,7 @@ func (r *Service) withdraw(e *evaluation) {
 			if raised.withdrawn {
 				raised.ended = t.signal.At
 			} else {
-				r.queueLate(e.rule.ID, raised.copyOfRaise(), t.signal.At)
+				r.queueLate(e.rule.ID, raised.signal.Raise, t.signal.At)
 			}
 			raised = nil
 		}
@@ -213,12 +213,8 @@ func (r *Service) withdraw(e *evaluation) {
 	b.pending = kept
 	r.serial++
 	r.show(b)
-}
-
-// copyOfRaise returns the alarm of a transition to be changed: that of the transition may be shown.
-func (t *transition) copyOfRaise() *alarms.Alarm {
-	a := *t.signal.Raise
-	return &a
+	r.left.dropped = true
+	poke(r.unsaved)
 }
 
 // dropWithdrawn removes what was withdrawn of a backlog while it was being stored, which has failed. The lock is held.
@@ -231,7 +227,7 @@ func (r *Service) dropWithdrawn(b *backlog) {
 		}
 		r.queue.Remove(element)
 		if t.signal.Raise != nil && !t.ended.IsZero() {
-			r.queueLate(b.rule, t.copyOfRaise(), t.ended)
+			r.queueLate(b.rule, t.signal.Raise, t.ended)
 		}
 		return true
 	})
@@ -284,7 +280,7 @@ func (r *Service) adoptIdle(ctx context.Context) error {
 		lasts, active := raised[e.rule.ID]
 		e.idle, e.confirmed = false, false
 		lasts, active = r.takeLeft(e, lasts, active)
-		e.restore(kept[e.rule.ID], lasts, now)
+		r.restore(e, kept[e.rule.ID], lasts, now)
 		if active && !lasts && !e.rule.Latching {
 			r.transit(e, alarms.Signal{At: now})
 		}

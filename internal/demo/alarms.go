@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/otkit/otkit/alarms"
@@ -66,8 +67,9 @@ const (
 // number of the last of them: no notifications are sent for alarms up to it. Call it before any notification is sent. After a
 // call that was killed it returns the number of the last that was stored, and 0 if the journal begins with events that are not the plant's.
 func FillAlarms(ctx context.Context, d *simdriver.Driver, store alarms.Store, now time.Time) (last int64, err error) {
-	at := now // of what is stored next
-	service, err := alarms.New(ctx, store, alarms.Options{Now: func() time.Time { return at }})
+	var at atomic.Pointer[time.Time] // of what is stored next
+	at.Store(&now)
+	service, err := alarms.New(ctx, store, alarms.Options{Now: func() time.Time { return *at.Load() }})
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +102,7 @@ func FillAlarms(ctx context.Context, d *simdriver.Driver, store alarms.Store, no
 }
 
 // relive applies signals and acknowledges what they raise some minutes after it began, each at its time.
-func relive(ctx context.Context, service *alarms.Service, signals []alarms.Signal, at *time.Time) error {
+func relive(ctx context.Context, service *alarms.Service, signals []alarms.Signal, at *atomic.Pointer[time.Time]) error {
 	raised := 0
 	for _, s := range signals {
 		if s.Raise != nil {
@@ -114,7 +116,7 @@ func relive(ctx context.Context, service *alarms.Service, signals []alarms.Signa
 	var waiting []open
 	acknowledge := func(until time.Time) error {
 		for len(waiting) > 0 && !waiting[0].at.After(until) {
-			*at = waiting[0].at
+			at.Store(&waiting[0].at)
 			if _, err := service.Acknowledge(ctx, alarms.ByID(waiting[0].id), operator, ""); err != nil {
 				return err
 			}
@@ -126,7 +128,7 @@ func relive(ctx context.Context, service *alarms.Service, signals []alarms.Signa
 		if err := acknowledge(s.At); err != nil {
 			return err
 		}
-		*at = s.At
+		at.Store(&s.At)
 		results, err := service.Apply(ctx, []alarms.Signal{s})
 		if err != nil {
 			return err

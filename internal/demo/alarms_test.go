@@ -3,6 +3,7 @@ package demo_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -61,4 +62,23 @@ func TestAMonthOfAlarms(t *testing.T) {
 	again, err = demo.FillAlarms(t.Context(), d, store, now)
 	require.NoError(t, err)
 	require.Equal(t, last, again)
+}
+
+// slow is a store with which the past takes minutes, and a service looks after shelving meanwhile.
+type slow struct{ *alarms.Memory }
+
+func (s slow) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
+	time.Sleep(time.Second)
+	return s.Memory.Write(ctx, refs, change)
+}
+
+// The race detector finds what the service and the past would share.
+func TestAMonthOfAlarmsInASlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, _, err := demo.NewDriver(nil)
+		require.NoError(t, err)
+		last, err := demo.FillAlarms(t.Context(), d, slow{alarms.NewMemory()}, time.Now())
+		require.NoError(t, err)
+		require.Positive(t, last)
+	})
 }
