@@ -59,6 +59,7 @@ type Mirror struct {
 	engine *tags.Engine
 	bus    bus.Bus
 	opts   Options
+	made   time.Time
 
 	cancels []func() // of the bus and of the engine
 	stop    context.CancelFunc
@@ -93,7 +94,7 @@ func New(e *tags.Engine, b bus.Bus, o Options) (*Mirror, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mirror{engine: e, bus: b, opts: o, owned: map[string]*publisher{}, heard: map[string]*source{}, names: map[string]string{}}
+	m := &Mirror{engine: e, bus: b, opts: o, made: time.Now(), owned: map[string]*publisher{}, heard: map[string]*source{}, names: map[string]string{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	m.stop = cancel
 	m.cancels = append(m.cancels, e.Observe(m.observe))

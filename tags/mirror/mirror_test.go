@@ -143,6 +143,13 @@ func (p *plant) start(name string) *engine {
 func (e *engine) run() (stop func()) {
 	e.p.mu.Lock()
 	e.p.owner, e.p.epoch = e.name, e.p.epoch+1
+	e.p.mu.Unlock()
+	return e.resume()
+}
+
+// resume runs the driver again under the lease that the engine has had.
+func (e *engine) resume() (stop func()) {
+	e.p.mu.Lock()
 	epoch := e.p.epoch
 	e.p.mu.Unlock()
 	ctx, cancel := context.WithCancel(context.Background())

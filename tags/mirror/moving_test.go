@@ -41,3 +41,26 @@ func TestWritesWaitForADriverThatMoves(t *testing.T) {
 		b.close()
 	})
 }
+
+// While no engine reaches the database, all of them stop; the one that had a lease has the same again if no other engine took it.
+func TestAnEngineThatResumesUnderItsLeaseIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t)
+		a, b := p.start("a"), p.start("b")
+		stop := a.run()
+		time.Sleep(time.Minute)
+		stop()
+		time.Sleep(30 * time.Second)
+		require.Equal(t, tags.ReasonEngine, b.value("plc.a").Reason)
+		p.device.set("a", tags.IntValue(2))
+		stop = a.resume()
+		time.Sleep(2 * time.Second)
+		require.Equal(t, tags.IntValue(2), b.value("plc.a").Value)
+		require.Equal(t, tags.Good, b.value("plc.a").Quality)
+		_, err := b.Write(t.Context(), tags.WriteRequest{Tag: "plc.a", Value: tags.IntValue(3)})
+		require.NoError(t, err)
+		stop()
+		a.close()
+		b.close()
+	})
+}

@@ -31,6 +31,8 @@ const resendInterval = 500 * time.Millisecond
 // Begin publishes the changes of a driver from now on: call it before the driver is run here, with the epoch of its lease, and end when it is not any more.
 func (m *Mirror) Begin(driver string, epoch uint64) (end func()) {
 	p := &publisher{driver: driver, epoch: epoch, dirty: map[string]struct{}{}, spare: map[string]struct{}{}, resend: true, begun: time.Now()}
+	// Under the epoch of the last time, the others ignore numbers up to that of its last message: there were fewer messages than microseconds.
+	p.seq = uint64(p.begun.Sub(m.made).Microseconds())
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.owned[driver] = p
