@@ -135,6 +135,18 @@ func followCalls(t *testing.T, s *session, tag string) *follower {
 	})
 }
 
+// shows reports whether a tag has a number, at an engine that may not have heard of it yet.
+func (s *session) shows(name string, n float64) bool {
+	s.t.Helper()
+	answer, err := s.ReadTagWithResponse(s.t.Context(), name)
+	require.NoError(s.t, err)
+	if answer.JSON200 == nil {
+		return false
+	}
+	shown, ok := answer.JSON200.Tag.CurrentValue.Float()
+	return ok && shown == n
+}
+
 // withoutDatabase stops the database of engines behind a haproxy until haproxy has asked all of them whether they live while none was ready. They show the
 // last value, and no call fails.
 func withoutDatabase(t *testing.T, database *pgtest.Server, lb *engine, s *session, p *press, engines []*engine) {
@@ -200,15 +212,7 @@ func TestEnginesBehindALoadBalancer(t *testing.T) {
 			f.shows(t, strconv.Itoa(int(level)))
 		}
 		for range 2 * len(engines) { // by whichever engine
-			eventually(t, "an engine does not show the value", func() bool {
-				answer, err := s.ReadTagWithResponse(t.Context(), "press.level")
-				require.NoError(t, err)
-				if answer.JSON200 == nil { // it has not heard of the driver yet
-					return false
-				}
-				shown, ok := answer.JSON200.Tag.CurrentValue.Float()
-				return ok && shown == float64(level)
-			})
+			eventually(t, "an engine does not show the value", func() bool { return s.shows("press.level", float64(level)) })
 		}
 		require.Equal(t, client.Confirmed, s.settled(s.write("press", "setpoint", setpoint, true)).State)
 	}
