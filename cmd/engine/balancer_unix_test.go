@@ -51,7 +51,7 @@ func balance(t *testing.T, engines []*engine) *engine {
 			t.Logf("haproxy:\n%s", log)
 		}
 	})
-	lb := &engine{t: t, url: "http://" + addr, addr: addr}
+	lb := &engine{t: t, url: "http://" + addr, addr: addr, log: log}
 	eventually(t, "haproxy has no engine", func() bool {
 		answer, err := http.Get(lb.url + "/health/ready")
 		if err != nil {
@@ -135,10 +135,62 @@ func followCalls(t *testing.T, s *session, tag string) *follower {
 	})
 }
 
-// TestEnginesBehindALoadBalancer kills an engine behind the haproxy of deploy/cluster and drains another one: REST, event streams and gRPC go on with the others.
+// shows reports whether a tag has a number, at an engine that may not have heard of it yet.
+func (s *session) shows(name string, n float64) bool {
+	s.t.Helper()
+	answer, err := s.ReadTagWithResponse(s.t.Context(), name)
+	require.NoError(s.t, err)
+	if answer.JSON200 == nil {
+		return false
+	}
+	shown, ok := answer.JSON200.Tag.CurrentValue.Float()
+	return ok && shown == n
+}
+
+// withoutDatabase stops the database of engines behind a haproxy until haproxy has asked all of them whether they live while none was ready. They show the
+// last value, and no call fails.
+func withoutDatabase(t *testing.T, database *pgtest.Server, lb *engine, s *session, p *press, engines []*engine) {
+	t.Helper()
+	var direct []*session
+	for i, e := range engines {
+		direct = append(direct, e.with(s.token)) // it knows the session from now on
+		eventually(t, "an engine does not show the value", func() bool { return direct[i].shows("press.level", float64(p.level.Load())) })
+	}
+	calls := s.calls(t)
+	database.Kill()
+	for i, e := range engines {
+		eventually(t, "an engine is ready without a database", func() bool { code, _ := e.report("/health/ready"); return code == http.StatusServiceUnavailable })
+		answer, err := http.Get(e.url + "/health/live")
+		require.NoError(t, err)
+		_ = body(t, answer.Body)
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+		eventually(t, "a value that nobody reads is shown as if it were", func() bool {
+			require.True(t, direct[i].shows("press.level", float64(p.level.Load())))
+			shown := direct[i].read("press.level")
+			return shown.Quality == client.Uncertain && shown.QualityReason == "EngineLost"
+		})
+	}
+	before := calls.passed()
+	eventually(t, "calls do not pass", func() bool { return calls.passed() > before+300 }) // each takes 10 ms, and haproxy asks every second
+	database.Start()
+	for i, e := range engines {
+		eventually(t, "an engine is not ready", func() bool {
+			code, _ := e.report("/health/ready")
+			_, r := e.report("/health")
+			return code == http.StatusOK && r.Results["cluster"].Status == "Healthy" // and the bus is there
+		})
+		direct[i].good("press.level")
+	}
+	require.Zero(t, calls.failed(), "%d passed", calls.passed())
+	require.NotContains(t, lb.log.String(), "wrong status")
+}
+
+// TestEnginesBehindALoadBalancer stops the database of engines behind the haproxy of deploy/cluster, kills one of them and drains another one: REST, event
+// streams and gRPC go on with the others.
 func TestEnginesBehindALoadBalancer(t *testing.T) {
 	t.Parallel()
-	env := with([]string{"Storage__Driver=postgres", "Storage__Dsn=" + pgtest.DSN(t)}, known)
+	database := pgtest.Own(t)
+	env := with([]string{"Storage__Driver=postgres", "Storage__Dsn=" + database.DSN()}, known)
 	var engines []*engine
 	data := map[*engine]string{}
 	for range 3 {
@@ -161,11 +213,14 @@ func TestEnginesBehindALoadBalancer(t *testing.T) {
 			f.shows(t, strconv.Itoa(int(level)))
 		}
 		for range 2 * len(engines) { // by whichever engine
-			eventually(t, "an engine does not show the value", func() bool { return s.number("press.level") == float64(level) })
+			eventually(t, "an engine does not show the value", func() bool { return s.shows("press.level", float64(level)) })
 		}
 		require.Equal(t, client.Confirmed, s.settled(s.write("press", "setpoint", setpoint, true)).State)
 	}
 	works(12345, "1")
+
+	withoutDatabase(t, database, lb, s, p, engines)
+	works(13579, "5")
 
 	gone := engines[0]
 	gone.kill()
