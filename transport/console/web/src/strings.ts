@@ -19,21 +19,26 @@ function preferred(): Language {
   return navigator.language.toLowerCase().startsWith("ko") ? "ko" : "en";
 }
 
-async function use(l: Language): Promise<void> {
+let wanted: Language;
+
+/** Resolves to false if another language was chosen meanwhile. */
+async function use(l: Language): Promise<boolean> {
+  wanted = l;
   const values = all[l] ? undefined : (await others[l]!()).default;
   if (values) all[l] = Object.fromEntries(Object.keys(english).map((key, i) => [key, values[i]]));
+  if (wanted !== l) return false;
   language.value = l;
   document.documentElement.lang = l;
+  return true;
 }
 
 /** Shows the console in another language, and keeps the choice. It fails if the texts cannot be loaded. */
 export async function setLanguage(l: Language): Promise<void> {
-  await use(l);
-  localStorage.setItem(stored, l);
+  if (await use(l)) localStorage.setItem(stored, l);
 }
 
 /** Resolves when the texts are there; English ones if those of the user's language cannot be loaded. */
-export const ready: Promise<void> = use(preferred()).catch(() => use("en"));
+export const ready: Promise<boolean> = use(preferred()).catch(() => use("en"));
 
 /** Text of a key, with its {placeholders} filled, and that of one where n is 1. Components that call it follow the language. */
 export function t(key: Key, values?: Record<string, string | number>): string {
