@@ -251,11 +251,14 @@ func (r *Service) flushTransitions(ctx context.Context) error {
 			r.finish(r.unsure, stored)
 			r.unsure = attempt{}
 		}
-		next := r.nextAttempt()
+		storing, cancel := context.WithCancel(ctx)
+		next := r.nextAttempt(cancel)
 		if len(next.signals) == 0 {
+			cancel()
 			return nil
 		}
-		_, err := r.target.Apply(ctx, next.signals)
+		_, err := r.target.Apply(storing, next.signals)
+		cancel()
 		if errors.Is(err, alarms.ErrOutcomeUnknown) {
 			next.failed = err
 			r.unsure = next
@@ -268,10 +271,11 @@ func (r *Service) flushTransitions(ctx context.Context) error {
 	}
 }
 
-// nextAttempt returns the oldest pending transitions.
-func (r *Service) nextAttempt() attempt {
+// nextAttempt returns the oldest pending transitions. interrupt ends the call that stores them.
+func (r *Service) nextAttempt(interrupt context.CancelFunc) attempt {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.interrupt = interrupt
 	n := min(r.queue.Len(), flushBatch)
 	next := attempt{of: make([]*backlog, 0, n), signals: make([]alarms.Signal, 0, n)}
 	for e := r.queue.Front(); e != nil && len(next.signals) < n; e = e.Next() {

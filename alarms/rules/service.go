@@ -104,6 +104,7 @@ type Service struct {
 	lateBacklogs map[string]*backlog // occurrences that are over, likewise; they are in queue too
 	unshown      []*backlog          // those that have changed since the last ShowPending
 	storing      time.Time           // when the current flush began; zero for none
+	interrupt    context.CancelFunc  // ends the call that stores transitions
 	dirty        []*evaluation       // those whose state has to be stored
 	ended        string              // a rule whose alarm ended with its tag, to be announced to other services; empty for none
 	notes        []func()            // log lines, to be written without the lock

@@ -174,8 +174,8 @@ func (r *Service) makeIdle(e *evaluation) {
 	e.deadline, e.recheck = time.Time{}, time.Time{}
 }
 
-// withdraw drops what is pending of a rule and only the service may store that has adopted its driver. What is being stored at the moment is dropped if that
-// fails. The lock is held.
+// withdraw drops what is pending of a rule and only the service may store that has adopted its driver. Storing is interrupted, and what is being stored is
+// dropped if that fails. The lock is held.
 func (r *Service) withdraw(e *evaluation) {
 	e.unsaved = false
 	r.dirty = slices.DeleteFunc(r.dirty, func(x *evaluation) bool { return x == e })
@@ -195,6 +195,7 @@ func (r *Service) withdraw(e *evaluation) {
 			continue
 		case i < b.inFlight:
 			t.withdrawn = true
+			r.interrupt() // or it is stored when the database is back, however late
 		default:
 			r.queue.Remove(element)
 		}

@@ -345,9 +345,10 @@ func (s *session) acknowledge(id, comment string) int {
 func (s *session) raisedSince(source string, since time.Time) []client.AlarmInfo {
 	s.t.Helper()
 	size := 500
-	answer, err := s.GetAlarmHistoryWithResponse(s.t.Context(), &client.GetAlarmHistoryParams{Start: since, End: time.Now().Add(time.Minute), PageSize: &size})
+	answer, err := s.GetAlarmHistoryWithResponse(s.t.Context(), &client.GetAlarmHistoryParams{Start: since, End: time.Now().Add(time.Minute), Source: source, PageSize: &size})
 	require.NoError(s.t, err)
 	require.NotNil(s.t, answer.JSON200, "%s %s", answer.Status(), answer.Body)
+	require.Less(s.t, len(answer.JSON200.Alarms), size, "there may be more")
 	var found []client.AlarmInfo
 	for _, a := range answer.JSON200.Alarms {
 		if a.Source == source {
