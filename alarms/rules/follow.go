@@ -9,11 +9,17 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/otkit/otkit/alarms"
 )
 
 // recheckAfter is when alarms are checked after a rule was changed. By then, other services have cleared the alarm of
 // the old rule, possibly after this one raised that of the new rule.
 const recheckAfter = 2 * time.Second
+
+// adoptionRecheck is when alarms are checked after a driver was adopted. What the service that had it before was storing when it lost the driver may have arrived
+// after the alarms were read here.
+const adoptionRecheck = 15 * time.Second
 
 // follow applies the changes of other services until ctx ends.
 func (r *Service) follow(ctx context.Context) {
@@ -117,13 +123,20 @@ func (r *Service) readable(rule Rule) (*evaluation, bool) {
 	return nil, false
 }
 
+// due reports whether a time has come at which to check the alarms, zero for never. A time further ahead than it was set is of a clock that was set back.
+func due(at, now time.Time, ahead time.Duration) bool {
+	left := at.Sub(now)
+	return !at.IsZero() && (left <= 0 || left > ahead)
+}
+
 // recheck raises alarms again that other services have cleared because they evaluated the old form of a rule, or lost
-// its tag, while the condition is true here.
+// its tag, while the condition is true here. After a driver was adopted, it also ends alarms of conditions that are normal.
 func (r *Service) recheck(ctx context.Context) error {
-	if r.settled.IsZero() {
-		return nil
-	}
-	if left := r.settled.Sub(r.now()); left > 0 && left <= recheckAfter {
+	r.mu.Lock()
+	at := r.adoptedAt
+	r.mu.Unlock()
+	adopted := due(at, r.now(), adoptionRecheck)
+	if !adopted && !due(r.settled, r.now(), recheckAfter) {
 		return nil
 	}
 	raised, err := r.raised(ctx)
@@ -133,8 +146,17 @@ func (r *Service) recheck(ctx context.Context) error {
 	r.settled = time.Time{}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if adopted && r.adoptedAt.Equal(at) {
+		r.adoptedAt = time.Time{}
+	}
 	for id, e := range r.rules {
-		if raised[id] || !e.confirmed || e.idle || r.pending(id) {
+		if !e.confirmed || e.idle || r.pending(id) {
+			continue
+		}
+		if raised[id] {
+			if adopted && e.known && !e.alarming() {
+				r.transit(e, alarms.Signal{At: r.now()})
+			}
 			continue
 		}
 		switch e.phase {

@@ -278,6 +278,31 @@ func TestAlarmsThatAreAbandonedWhileTheDatabaseIsSilent(t *testing.T) {
 	})
 }
 
+// What was on its way to the database when its engine lost the driver may arrive after the next engine has read the alarms: it stays neither raised nor cleared.
+func TestWhatArrivesLateIsMended(t *testing.T) {
+	for _, late := range []alarms.Signal{{Key: "rule:r", Reset: true}, {Raise: &alarms.Alarm{Key: "rule:r", Source: "t", Message: "hot", Severity: alarms.Critical}}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := share(t, 2, rule(rules.High, nil))
+			defer s.stop()
+			s.adopt(s.engines[0], "plc", valid)
+			value := 60.0
+			if late.Raise == nil {
+				value = 90
+			}
+			s.set(value)
+			_, err := s.engines[1].service.Apply(t.Context(), []alarms.Signal{late})
+			require.NoError(t, err)
+			pass(20 * time.Second)
+			active, err := s.engines[0].service.Active(t.Context())
+			require.NoError(t, err)
+			require.Len(t, active, int(value)/90)
+			kinds := s.kinds()
+			pass(time.Hour)
+			require.Equal(t, kinds, s.kinds())
+		})
+	}
+}
+
 func TestRulesThatChangeWhileAnotherEngineEvaluates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := share(t, 2, rule(rules.High, nil))
