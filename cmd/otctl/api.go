@@ -127,7 +127,7 @@ func (e *apiError) exitCode() int {
 	switch {
 	case e.policy, e.code == "READ_ONLY_TAG":
 		return exitRefused
-	case e.code == "OUTCOME_UNKNOWN":
+	case e.code == "OUTCOME_UNKNOWN", e.code == "WRITE_UNANSWERED", e.code == "DEVICES_UNANSWERED": // of an engine that the change was passed on to
 		return exitUnknown
 	}
 	switch e.status {

@@ -81,6 +81,25 @@ func TestWhatAProxyAnswersIsNoOutcome(t *testing.T) {
 	}
 }
 
+// The engine that was asked has passed the change on to another one, which does not answer.
+func TestWhatAnotherEngineMayHaveDoneIsUnknown(t *testing.T) {
+	t.Parallel()
+	u := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, aTag)
+			return
+		}
+		code := "WRITE_UNANSWERED"
+		if strings.Contains(r.URL.Path, "/devices/") {
+			code = "DEVICES_UNANSWERED"
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprintf(w, `{"code":%q,"detail":"no answer: w1"}`, code)
+	})
+	u.fails(6, "w1", "tags", "set", "sim.a b%", "2")
+	u.fails(6, "devices outcome robot ", "devices", "command", "robot", "PickUp")
+}
+
 func TestCertificatesAreChecked(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
