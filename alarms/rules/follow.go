@@ -133,7 +133,7 @@ func due(at, now time.Time, ahead time.Duration) bool {
 // its tag, while the condition is true here. After a driver was adopted, it also ends alarms of conditions that are normal.
 func (r *Service) recheck(ctx context.Context) error {
 	r.mu.Lock()
-	at := r.adoptedAt
+	at := r.recheckAt
 	r.mu.Unlock()
 	adopted := due(at, r.now(), adoptionRecheck)
 	if !adopted && !due(r.settled, r.now(), recheckAfter) {
@@ -146,8 +146,8 @@ func (r *Service) recheck(ctx context.Context) error {
 	r.settled = time.Time{}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if adopted && r.adoptedAt.Equal(at) {
-		r.adoptedAt = time.Time{}
+	if adopted && r.recheckAt.Equal(at) {
+		r.recheckAt = time.Time{}
 	}
 	for id, e := range r.rules {
 		if !e.confirmed || e.idle || r.pending(id) {

@@ -113,7 +113,7 @@ type Service struct {
 	drivers   map[string]adoption // whose rules are evaluated here; nil for all; see Adopt
 	adopting  sync.Mutex          // held while rules are adopted; taken before mu
 	unadopted bool                // a rule has come to a driver of drivers and is not evaluated yet
-	adoptedAt time.Time           // when to check the alarms after a driver was adopted, zero for never
+	recheckAt time.Time           // when to check the alarms after a driver was adopted, zero for never
 	left      leftovers
 
 	sample      *tags.Change             // current one that is being evaluated; nil for none

@@ -277,7 +277,7 @@ func (r *Service) adoptIdle(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	r.adoptedAt = now.Add(adoptionRecheck)
+	r.recheckAt = now.Add(adoptionRecheck)
 	for _, e := range r.toAdopt() {
 		lasts, active := raised[e.rule.ID]
 		e.idle, e.confirmed = false, false
