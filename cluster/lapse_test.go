@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,13 +20,15 @@ func TestWorkThatSeesTheEndOfItsLease(t *testing.T) {
 			do := o.Do
 			o.Do = func(ctx context.Context, lease *cluster.Held) error {
 				seen, cancel := context.WithCancel(ctx)
-				defer cancel()
-				go func() {
+				var looks sync.WaitGroup
+				looks.Go(func() {
 					for lease.Valid() && seen.Err() == nil {
 						time.Sleep(time.Millisecond)
 					}
 					cancel()
-				}()
+				})
+				defer looks.Wait()
+				defer cancel()
 				return do(seen, lease)
 			}
 		}

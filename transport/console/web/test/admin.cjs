@@ -43,7 +43,7 @@ test("an admin adds a user, who may do less", async () => {
   await view(page, "#/users/sessions");
   await page.getByRole("button", { name: /^End the session of minji/ }).first().click();
   await page.getByText("A session of minji has ended.").waitFor();
-  await hers.getByLabel("User name").waitFor({ timeout: 60_000 });
+  await hers.getByLabel("User name").waitFor({ timeout: 120_000 });
   await other.context.close(); // with an error 401 that the browser reports
 
   await view(page, "#/users");

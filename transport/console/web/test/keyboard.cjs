@@ -74,7 +74,7 @@ test("a shift by the keyboard alone", async () => {
   await page.keyboard.press("Enter");
   await page.getByText("1 acknowledged.").waitFor();
   await page.getByRole("complementary").getByRole("button", { name: "Acknowledge" }).waitFor({ state: "detached" });
-  await page.waitForFunction(() => document.activeElement?.matches("aside *"), undefined, { timeout: 5000 });
+  await page.waitForFunction(() => document.activeElement?.matches("aside *"), undefined);
   await done();
 });
 
@@ -94,7 +94,7 @@ test("a menu closes with Escape, a press elsewhere and another view", async () =
       await summary.click();
       await isOpen(true);
       await leave();
-      await page.waitForFunction(() => !document.querySelector("header.top details[open]"), undefined, { timeout: 3000 }).catch(() => {});
+      await page.waitForFunction(() => !document.querySelector("header.top details[open]"), undefined, { timeout: 10_000 }).catch(() => {});
       await isOpen(false);
     }
   }

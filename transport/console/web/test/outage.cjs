@@ -5,7 +5,7 @@ const lines = require("node:readline").createInterface({ input: process.stdin })
 const { test, assert, engine, user, password, patience, open, signIn, view, changes } = require("./browser.cjs");
 
 let pid = Number(process.argv[6]);
-const soon = { timeout: 20_000 }; // it takes about six seconds; browsers notice nothing for half a minute
+const soon = { timeout: 25_000 }; // it takes about six seconds; browsers notice nothing for half a minute
 const began = new Date().toISOString();
 const port = Number(new URL(engine).port);
 
