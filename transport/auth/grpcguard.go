@@ -16,7 +16,7 @@ import (
 // turns them into statuses.
 func (g *Guard) Unary() grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		ctx, err := g.admitGRPC(ctx, info.FullMethod)
+		ctx, err := g.admitGRPC(ctx, info.FullMethod, req)
 		if err != nil {
 			return nil, err
 		}
@@ -32,7 +32,7 @@ func (g *Guard) Unary() grpc.UnaryServerInterceptor {
 // A handler that waits in RecvMsg must watch the context as well.
 func (g *Guard) Stream() grpc.StreamServerInterceptor {
 	return func(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-		ctx, err := g.admitGRPC(stream.Context(), info.FullMethod)
+		ctx, err := g.admitGRPC(stream.Context(), info.FullMethod, nil)
 		if err != nil {
 			return err
 		}
@@ -64,15 +64,18 @@ func (g *Guard) Covers(services map[string]grpc.ServiceInfo) {
 	}
 }
 
-func (g *Guard) admitGRPC(ctx context.Context, method string) (context.Context, error) {
+func (g *Guard) admitGRPC(ctx context.Context, method string, req any) (context.Context, error) {
 	op, ok := g.table.grpc[method]
 	if !ok {
 		return ctx, ErrUndeclared.Wrap(fmt.Errorf("%s has no row in the table of operations", method))
 	}
-	return g.admit(ctx, op, grpcCaller{ctx})
+	return g.admit(ctx, op, grpcCaller{ctx, req})
 }
 
-type grpcCaller struct{ ctx context.Context }
+type grpcCaller struct {
+	ctx context.Context
+	req any // nil of a stream
+}
 
 // Token implements Request.
 func (c grpcCaller) Token() (string, bool) { return bearer(c.Header("authorization")) }
@@ -84,6 +87,8 @@ func (c grpcCaller) Header(name string) []string {
 	}
 	return metadata.ValueFromIncomingContext(c.ctx, name)
 }
+
+func (c grpcCaller) message() any { return c.req }
 
 func (c grpcCaller) site() (host, origin string) {
 	first := func(key string) string {

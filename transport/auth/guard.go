@@ -116,6 +116,7 @@ func (g *Guard) refuse(err error) {
 type request interface {
 	Request
 	site() (host, origin string)
+	message() any // of a unary call over gRPC, otherwise nil
 }
 
 // admit checks a call to an operation. What the caller sent is read only when it matters.
@@ -168,7 +169,7 @@ func (g *Guard) identify(ctx context.Context, op Operation, r request) (context.
 			err = ErrForbidden.Because("it needs the role %s", role)
 		}
 		if g.opts.Recorder != nil && op.Audited() {
-			g.opts.Recorder.Denied(ctx, op, p, ErrForbidden)
+			g.opts.Recorder.Denied(ctx, op, p, r.message(), ErrForbidden)
 		}
 	case wellFormed && token != "":
 		g.logRefused(ctx, token, verified)

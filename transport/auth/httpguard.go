@@ -178,6 +178,8 @@ func (c httpCaller) Header(name string) []string { return c.r.Header.Values(name
 
 func (c httpCaller) site() (host, origin string) { return c.r.Host, c.r.Header.Get("Origin") }
 
+func (httpCaller) message() any { return nil }
+
 func requestToken(r *http.Request, query bool) (string, bool) {
 	values := r.Header.Values("Authorization")
 	if len(values) > 0 || !query {

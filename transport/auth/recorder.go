@@ -12,6 +12,7 @@ type Recorder interface {
 	HTTP(op Operation, next http.Handler) http.Handler
 	// Unary records a call over gRPC and calls next.
 	Unary(ctx context.Context, op Operation, req any, next func(context.Context, any) (any, error)) (any, error)
-	// Denied records a call that was refused because the principal's role is too low. It must not block.
-	Denied(ctx context.Context, op Operation, p *Principal, err error)
+	// Denied records a call that was refused because the principal's role is too low. req is the request of a unary call over gRPC,
+	// and nil over HTTP and of streams. It must not block.
+	Denied(ctx context.Context, op Operation, p *Principal, req any, err error)
 }

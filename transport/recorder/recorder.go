@@ -97,25 +97,22 @@ func (r *Recorder) objects(op auth.Operation, c audited.Call) []string {
 	return c.Params()
 }
 
-// Denied implements auth.Recorder. What the caller would have changed is recorded as far as the path tells it: who may do nothing has no
-// request read.
-func (r *Recorder) Denied(ctx context.Context, op auth.Operation, p *auth.Principal, err error) {
-	via, objects := "grpc", []string(nil)
-	if c, ok := audited.Routed(ctx); ok {
-		via, objects = "rest", r.objects(op, c)
+// Denied implements auth.Recorder. What the caller would have changed is recorded as far as the path of a request over HTTP tells it: who
+// may do nothing has no body read.
+func (r *Recorder) Denied(ctx context.Context, op auth.Operation, p *auth.Principal, req any, err error) {
+	via := "rest"
+	c, ok := audited.Routed(ctx)
+	if !ok {
+		via, c = "grpc", r.call(req)
 	}
 	act := Act(auth.WithPrincipal(ctx, p), via, op.ID)
-	act.Objects = slices.DeleteFunc(objects, func(name string) bool { return name == "" }) // of the body, which is not read
+	act.Objects = slices.DeleteFunc(r.objects(op, c), func(name string) bool { return name == "" }) // of a body
 	r.log.RecordRefused(act, resultOf(err))
 }
 
 // Unary implements auth.Recorder.
 func (r *Recorder) Unary(ctx context.Context, op auth.Operation, req any, next func(context.Context, any) (any, error)) (answer any, err error) {
-	var c audited.Call
-	if r.opts.Message != nil {
-		c.Body = r.opts.Message(req)
-	}
-	end, err := r.start(ctx, "grpc", op, c, 0)
+	end, err := r.start(ctx, "grpc", op, r.call(req), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +124,14 @@ func (r *Recorder) Unary(ctx context.Context, op auth.Operation, req any, next f
 		result.Detail = audit.JSON(r.opts.Message(answer))
 	}
 	return answer, err
+}
+
+// call returns the call of a request over gRPC, nil of a stream.
+func (r *Recorder) call(req any) audited.Call {
+	if req == nil || r.opts.Message == nil {
+		return audited.Call{}
+	}
+	return audited.Call{Body: r.opts.Message(req)}
 }
 
 // resultOf returns the result of an act that ended with an error or nil.

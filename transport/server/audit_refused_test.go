@@ -52,6 +52,7 @@ func TestAuditOfRefusedWrites(t *testing.T) {
 	list := p.audit("?action=writeTag")
 	require.Len(t, list, 9, "one record each")
 	require.Equal(t, "grpc", list[0].Via)
+	require.Equal(t, []string{"line.level"}, list[0].Objects)
 	require.Equal(t, "FORBIDDEN", list[0].Code)
 	require.Equal(t, before, p.call(accounts.Admin, http.MethodGet, "/api/v1/tags/line.level", nil).object(t)["tag"].(map[string]any)["currentValue"])
 }
