@@ -56,12 +56,12 @@ func TestTheAnnouncementFollowsTheStatus(t *testing.T) {
 	r := start(t, func(o *bridgehost.Options) { o.Advertise = n.advertise })
 	for _, attribute := range []string{"bridgeId=b1", "status=free", "name=Press 7", "location=Hall 2", "version=1.2.3", "driverType=Simulation", "tenantId=acme",
 		"boundEngineId=", "tagCount=2"} {
-		require.Eventually(t, func() bool { return n.has(attribute) }, 10*time.Second, time.Millisecond, attribute)
+		require.Eventually(t, func() bool { return n.has(attribute) }, time.Minute, time.Millisecond, attribute)
 	}
 	token := r.bind()
-	require.Eventually(t, func() bool { return n.has("status=bound") && n.has("boundEngineId=e1") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return n.has("status=bound") && n.has("boundEngineId=e1") }, time.Minute, time.Millisecond)
 	r.call("DELETE", bindPath, token, nil).is(204)
-	require.Eventually(t, func() bool { return n.has("status=free") && n.has("boundEngineId=") }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return n.has("status=free") && n.has("boundEngineId=") }, time.Minute, time.Millisecond)
 	r.stop()
 	require.True(t, n.closed)
 	require.Equal(t, "b1", n.id)
@@ -77,7 +77,7 @@ func TestAnEngineInTheNetworkIsShownWhileTheBridgeIsFree(t *testing.T) {
 	})
 	require.Eventually(t, func() bool {
 		return r.call("GET", "/health", "", nil).get("results", "engine-connectivity", "data", "engineUrl") == "https://192.0.2.9:5001"
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	health := r.call("GET", "/health", "", nil).is(503)
 	require.Equal(t, "mDNS", health.get("results", "engine-connectivity", "data", "discoveryMethod"))
 }

@@ -160,7 +160,7 @@ func TestTheSessionKeyTakesThePlaceOfTheToken(t *testing.T) {
 	require.Equal(t, e.key, (<-e.hellos).Key)
 	require.Eventually(t, func() bool {
 		return r.call("GET", "/health", "", nil).get("cloudConnection") == "connected"
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	r.call("GET", "/api/bridge/manifest", e.key, nil).is(200)
 	health := r.call("GET", "/health", "", nil).is(200)
 	require.Equal(t, "Healthy", health.get("results", "engine-connectivity", "status"))

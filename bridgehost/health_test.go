@@ -39,10 +39,10 @@ func TestHealthFollowsTheBinding(t *testing.T) {
 	require.Eventually(t, func() bool {
 		why := r.call("GET", "/health", "", nil).get("results", "engine-connectivity", "data").(map[string]any)["lastError"]
 		return why != nil && why != ""
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Eventually(t, func() bool {
 		return r.call("GET", "/health", "", nil).get("bufferedMessages").(float64) > 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 func TestHealthOfDataThatDoesNotCome(t *testing.T) {
@@ -91,7 +91,7 @@ func TestMonitoring(t *testing.T) {
 		a := r.call("GET", "/api/bridge/monitoring/tags?pageSize=1&page=1", viewer, nil).is(200)
 		first := a.get("items").([]any)[0].(map[string]any)
 		return first["name"] == "flow" && first["quality"] == "Good" && first["currentValue"].(map[string]any)["doubleValue"] != nil && first["unit"] == "l/min"
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	second := r.call("GET", "/api/bridge/monitoring/tags?pageSize=1&page=2", viewer, nil).is(200)
 	require.EqualValues(t, 2, second.get("totalCount"))
 	require.Equal(t, "serial_number", second.get("items").([]any)[0].(map[string]any)["name"])

@@ -48,7 +48,7 @@ func TestEnginesShareARobot(t *testing.T) {
 				at, _ := s.Sample.Value.Float()
 				return err == nil && failed == nil && d.State == devices.Idle && d.Telemetry.Pose != nil && math.Abs(d.Telemetry.Pose.X-x) < 0.01 &&
 					s.Sample.Quality == tags.Good && math.Abs(at-x) < 0.01
-			}, 30*time.Second, 20*time.Millisecond, "engine %d", i)
+			}, time.Minute, 20*time.Millisecond, "engine %d", i)
 		}
 	}
 	submit := func(e *engine.Engine, id, kind string, parameters map[string]any) devices.Record {
@@ -72,7 +72,7 @@ func TestEnginesShareARobot(t *testing.T) {
 		shows(x)
 	}
 	require.True(t, submit(engines[1], "stop", devices.EmergencyStop, nil).Result.Success)
-	require.Eventually(t, func() bool { return len(stops()) == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(stops()) == 1 }, time.Minute, 10*time.Millisecond)
 
 	for round := range 3 { // who has the robot goes, and another engine comes
 		gone := 0
@@ -81,7 +81,7 @@ func TestEnginesShareARobot(t *testing.T) {
 		}
 		require.NotEqual(t, engines[0].Devices().Owns(), engines[1].Devices().Owns())
 		require.NoError(t, engines[gone].Close(t.Context()))
-		require.Eventually(t, engines[1-gone].Devices().Owns, 10*time.Second, 5*time.Millisecond, "round %d", round)
+		require.Eventually(t, engines[1-gone].Devices().Owns, time.Minute, 5*time.Millisecond, "round %d", round)
 		engines[gone] = p.start(withRobot(t, store, shells))
 		shows(5) // a simulated robot begins where the settings put it
 		require.Equal(t, []string{"device-stop:agv"}, stops())
@@ -90,7 +90,7 @@ func TestEnginesShareARobot(t *testing.T) {
 		require.True(t, d.StopLatched)
 	}
 	require.True(t, submit(engines[0], "reset", devices.ResetEmergencyStop, nil).Result.Success)
-	require.Eventually(t, func() bool { return len(stops()) == 0 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(stops()) == 0 }, time.Minute, 10*time.Millisecond)
 	page, err := engines[0].Alarms().History(t.Context(), begun, time.Now().Add(time.Hour), alarms.ListQuery{Page: 1, PageSize: 100})
 	require.NoError(t, err)
 	require.Len(t, page.Occurrences, 1, "the alarm was not cleared and raised again")

@@ -39,7 +39,7 @@ func TestEnginesWhoseClocksDiffer(t *testing.T) {
 		require.NoError(t, err)
 		return page.Occurrences
 	}
-	require.Eventually(t, func() bool { return len(occurrences()) == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(occurrences()) == 1 }, time.Minute, 10*time.Millisecond)
 	raised := occurrences()[0]
 	for round := range 4 {
 		v := int64(60 + round)
@@ -64,7 +64,7 @@ func TestEnginesWhoseClocksDiffer(t *testing.T) {
 		p.shows("m0.v", v, engines...)
 	}
 	p.machines["m0"].set(1)
-	require.Eventually(t, func() bool { return !occurrences()[0].ClearedAt.IsZero() }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return !occurrences()[0].ClearedAt.IsZero() }, time.Minute, 10*time.Millisecond)
 	require.Len(t, occurrences(), 1)
 	writes, twice := p.machines["m0"].state()
 	require.False(t, twice)
@@ -81,7 +81,7 @@ func TestEnginesWhoseClocksDiffer(t *testing.T) {
 			}
 		}
 		return true
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 // An engine that does not know the type of a driver never runs it, and says why.
@@ -124,7 +124,7 @@ func TestAnEngineThatLacksADriverType(t *testing.T) {
 			}
 		}
 		return unable == 2
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	p.shows("m0.v", 1, able)
 	require.NoError(t, able.Close(t.Context()))
 	require.Eventually(t, func() bool {
@@ -136,5 +136,5 @@ func TestAnEngineThatLacksADriverType(t *testing.T) {
 			}
 		}
 		return reasons == 2
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }

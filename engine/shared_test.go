@@ -193,7 +193,7 @@ func (p *plant) shows(tag string, v int64, engines ...*engine.Engine) {
 		require.Eventually(p.t, func() bool {
 			s, err := e.Tags().Read(tag)
 			return err == nil && s.Sample.Value == tags.IntValue(v) && s.Sample.Quality == tags.Good
-		}, 20*time.Second, 5*time.Millisecond, "engine %d", i)
+		}, time.Minute, 5*time.Millisecond, "engine %d", i)
 	}
 }
 
@@ -227,7 +227,7 @@ func TestEnginesShareDrivers(t *testing.T) {
 				}
 			}
 			return len(n) == 2
-		}, 20*time.Second, 10*time.Millisecond)
+		}, time.Minute, 10*time.Millisecond)
 	}
 	// Every engine writes every tag, once.
 	for id, m := range p.machines {
@@ -271,7 +271,7 @@ func TestAlarmsOutliveMoves(t *testing.T) {
 		require.NoError(t, err)
 		return page.Occurrences
 	}
-	require.Eventually(t, func() bool { return len(occurrences()) == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(occurrences()) == 1 }, time.Minute, 10*time.Millisecond)
 	raised := occurrences()[0]
 	for range 3 {
 		// Whoever runs the driver goes, and another engine comes.
@@ -286,7 +286,7 @@ func TestAlarmsOutliveMoves(t *testing.T) {
 		require.Equal(t, []alarms.Occurrence{raised}, occurrences(), "not cleared and raised again")
 	}
 	p.machines["m0"].set(1)
-	require.Eventually(t, func() bool { return !occurrences()[0].ClearedAt.IsZero() }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return !occurrences()[0].ClearedAt.IsZero() }, time.Minute, 10*time.Millisecond)
 	require.Len(t, occurrences(), 1)
 	_, twice := p.machines["m0"].state()
 	require.False(t, twice)

@@ -57,7 +57,7 @@ func (b *broker) start(program string) {
 			err = c.Close()
 		}
 		return err == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 }
 
 func (b *broker) stop() {

@@ -69,7 +69,7 @@ func TestTagsBecomeSubmodels(t *testing.T) {
 		select {
 		case text := <-events:
 			require.NoError(t, json.Unmarshal([]byte(text), &event))
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("not every change is published")
 		}
 		if event.Type == "io.admin-shell.events.v1.created" && (event.Data.ID == "urn:line:1" || event.Data.ID == "urn:line:1:OperationalData") {
@@ -108,7 +108,7 @@ func listen(t *testing.T, program string, port int) <-chan string {
 	})
 	select {
 	case <-ready:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the client does not subscribe")
 	}
 	return lines

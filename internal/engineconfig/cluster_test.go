@@ -134,7 +134,7 @@ func joined(t testing.TB, asks, serves bus.Bus) {
 		defer cancel()
 		_, err := asks.Request(ctx, "write", nil)
 		return err == nil
-	}, 30*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 }
 
 func TestBusOverPostgreSQL(t *testing.T) {

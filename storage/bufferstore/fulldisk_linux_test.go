@@ -77,7 +77,7 @@ func TestAFullDisk(t *testing.T) {
 		require.NoError(t, s.Ack(t.Context(), s.Epoch(), next-1))
 		require.Empty(t, all(t, s))
 		require.NoError(t, os.Remove(other))
-		require.Eventually(t, func() bool { return add() == nil }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return add() == nil }, time.Minute, 10*time.Millisecond)
 		require.NoError(t, s.Close(t.Context()))
 
 		s = open(t, filepath.Join(dir, "buffer.db"))

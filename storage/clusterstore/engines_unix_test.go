@@ -148,7 +148,7 @@ func (e *engines) served(since time.Time) time.Duration {
 			}
 		}
 		return len(e.last) == works
-	}, 30*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	return time.Since(since)
 }
 

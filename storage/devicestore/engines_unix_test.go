@@ -245,7 +245,7 @@ func (e *engines) served(since time.Time) time.Duration {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		return e.last.After(since)
-	}, 30*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.last.Sub(since)
@@ -306,7 +306,7 @@ func TestEnginesThatAreKilledAndStopped(t *testing.T) {
 				e.mu.Lock()
 				defer e.mu.Unlock()
 				return e.ready > ready
-			}, 30*time.Second, 10*time.Millisecond)
+			}, time.Minute, 10*time.Millisecond)
 		} else {
 			require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
 		}
@@ -315,7 +315,7 @@ func TestEnginesThatAreKilledAndStopped(t *testing.T) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		return len(e.stops) == rounds
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	time.Sleep(ttl)
 	stop()
 	time.Sleep(100 * time.Millisecond) // what they had printed has come

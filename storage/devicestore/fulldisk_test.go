@@ -30,7 +30,7 @@ func TestFullDiskTakesEmergencyStopsOnly(t *testing.T) {
 	for _, id := range []string{"a", "b"} {
 		require.NoError(t, s.AddDevice(t.Context(), devices.Device{ID: id, Name: id, State: devices.Idle}))
 	}
-	require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, time.Minute, 10*time.Millisecond)
 	set, err := db.SetOf(devicestore.Schema())
 	require.NoError(t, err)
 	free.Store(200_000)

@@ -29,7 +29,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, err)
 	record := predictive.Replacement{ID: "1", EquipmentID: "pump", Component: "Seal", At: at}
 	require.NoError(t, s.AddReplacements(t.Context(), []predictive.Replacement{record}))
-	require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, time.Minute, 10*time.Millisecond)
 	set, err := db.SetOf(maintenancestore.Schema())
 	require.NoError(t, err)
 	free.Store(200_000)

@@ -49,7 +49,7 @@ func TestAQueuedWriteOfAnAliasThatChangesFails(t *testing.T) {
 					var err error
 					w, err = p.engine.Write(t.Context(), tags.WriteRequest{Tag: name, Text: "1"})
 					return err == nil
-				}, 5*time.Second, time.Millisecond)
+				}, time.Minute, time.Millisecond)
 				return w
 			}
 			write("slow.first")
@@ -61,7 +61,7 @@ func TestAQueuedWriteOfAnAliasThatChangesFails(t *testing.T) {
 			require.Eventually(t, func() bool {
 				w, err := p.engine.GetWrite(t.Context(), plain.ID)
 				return err == nil && w.State != tags.WriteQueued
-			}, 5*time.Second, time.Millisecond)
+			}, time.Minute, time.Millisecond)
 			w, err := p.engine.GetWrite(t.Context(), queued.ID)
 			require.NoError(t, err)
 			require.Equal(t, tags.WriteFailed, w.State)

@@ -149,7 +149,7 @@ func (p *plant) becomes(name, want string) tags.Sample {
 		s, err := p.engine.Read(name)
 		got = s.Sample
 		return err == nil && show(got) == want
-	}, 5*time.Second, time.Millisecond, "%s should be %q", name, want)
+	}, time.Minute, time.Millisecond, "%s should be %q", name, want)
 	return got
 }
 
@@ -410,7 +410,7 @@ func TestAliases(t *testing.T) {
 	require.Eventually(t, func() bool {
 		w, err := p.engine.GetWrite(t.Context(), write.ID)
 		return err == nil && w.State == tags.WriteConfirmed
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	p.becomes("again", "70.5 Good ")
 	_, err = p.engine.Write(t.Context(), tags.WriteRequest{Tag: "again", Text: "2e18"})
 	require.ErrorIs(t, err, tags.ErrInvalidValue)
@@ -421,7 +421,7 @@ func TestAliases(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s, err := p.engine.Read("again")
 		return err == nil && s.Tag.DataType == tags.Int && s.Tag.Access == tags.ReadOnly && s.Tag.Unit == "s"
-	}, 5*time.Second, time.Millisecond, "the alias follows the definition of its target")
+	}, time.Minute, time.Millisecond, "the alias follows the definition of its target")
 	_, err = p.engine.Write(t.Context(), tags.WriteRequest{Tag: "again", Text: "1"})
 	require.ErrorIs(t, err, tags.ErrReadOnly)
 }
@@ -457,7 +457,7 @@ func TestDefinitionsSurviveARestart(t *testing.T) {
 	require.NoError(t, p.service.Delete(t.Context(), "c", nil))
 	p.create(derived.Definition{ID: "e", Expression: `tag("plc.a") * 10`})
 	again.becomes("e", "10 Good ")
-	require.Eventually(t, func() bool { _, err := again.engine.Read("c"); return err != nil }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := again.engine.Read("c"); return err != nil }, time.Minute, time.Millisecond)
 }
 
 // A definition whose tag cannot be defined leaves what there was. A removal is carried out later.
@@ -493,7 +493,7 @@ func TestADefinitionThatCannotBeDefinedIsTakenBack(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := p.engine.Read("x")
 		return errors.Is(err, tags.ErrTagNotFound)
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 // What a newcomer writes wrong is answered in words of the page, not of Go.

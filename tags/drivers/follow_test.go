@@ -38,11 +38,11 @@ func TestEnginesFollowEachOthersDrivers(t *testing.T) {
 	require.NoError(t, err)
 	a.Look()
 	a.good(t, "x.u")
-	require.Eventually(t, func() bool { i, err := a.Get("x"); return err == nil && i.Revision == changed.Revision }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { i, err := a.Get("x"); return err == nil && i.Revision == changed.Revision }, time.Minute, time.Millisecond)
 
 	require.NoError(t, a.Delete(t.Context(), "x", nil))
 	b.Look()
-	require.Eventually(t, func() bool { _, err := b.Get("x"); return err != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := b.Get("x"); return err != nil }, time.Minute, time.Millisecond)
 	_, err = b.engine.Read("x.u")
 	require.ErrorIs(t, err, tags.ErrTagNotFound)
 }

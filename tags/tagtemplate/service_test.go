@@ -204,7 +204,7 @@ func TestAnUnknownInputAtTheStartHarmsNobodyElse(t *testing.T) {
 	require.Eventually(t, func() bool {
 		d, err := again.derived.Get("roof.feel")
 		return err == nil && d.Kind == tags.Int
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	cancel()
 	<-followed
 	require.True(t, slices.ContainsFunc(again.defined, func(tag tags.Tag) bool { return tag.Name == "roof.feel" && tag.DataType == tags.Int }))
@@ -291,7 +291,7 @@ func TestAnEditThatCannotBeTakenBackIsDefinedLater(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { p.service.Follow(ctx); close(done) }()
-	require.Eventually(t, func() bool { return p.service.Err() == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.service.Err() == nil }, time.Minute, time.Millisecond)
 	cancel()
 	<-done
 	require.Len(t, p.tags, 2)

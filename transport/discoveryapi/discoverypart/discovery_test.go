@@ -194,7 +194,7 @@ func (b *bridge) deliver(first uint64, values ...float64) {
 
 func eventually(t *testing.T, what string, check func() bool) {
 	t.Helper()
-	require.Eventually(t, check, 30*time.Second, 10*time.Millisecond, what)
+	require.Eventually(t, check, time.Minute, 10*time.Millisecond, what)
 }
 
 func TestABridgeFromItsBindingToItsRelease(t *testing.T) {

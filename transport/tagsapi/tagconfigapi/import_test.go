@@ -101,7 +101,7 @@ func TestFilesOfImportsDoNotStay(t *testing.T) {
 		defer close(ended)
 		api.Run(ctx)
 	}()
-	require.Eventually(t, func() bool { return store.Len() == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return store.Len() == 1 }, time.Minute, time.Millisecond)
 	cancel()
 	<-ended
 	names, err := filepath.Glob(filepath.Join(folder, "*"))
