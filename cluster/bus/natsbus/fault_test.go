@@ -79,11 +79,10 @@ func TestAServerThatIsKilledAndStartedAgain(t *testing.T) {
 	l.works()
 	for range 3 {
 		server.Kill()
-		eventually(t, "the loss is not noticed", func() bool { return errors.Is(l.publish(), bus.ErrDown) })
+		eventually(t, "the loss is not noticed", func() bool { return errors.Is(l.publish(), bus.ErrDown) && !l.a.Status().Up })
 		require.ErrorIs(t, l.request(), bus.ErrDown)
-		require.False(t, l.a.Status().Up)
 		require.NotEmpty(t, l.a.Status().Err)
-		require.WithinDuration(t, time.Now(), l.a.Status().Since, 10*time.Second)
+		require.WithinDuration(t, time.Now(), l.a.Status().Since, time.Minute)
 		server.Start()
 		l.works()
 	}

@@ -101,7 +101,7 @@ func TestAnEngineThatGoesAndComes(t *testing.T) {
 	closeBus(t, seed)
 	require.Eventually(t, func() bool { return !two.Status().Up }, patience, 5*time.Millisecond)
 	require.Equal(t, "no other engine is connected", two.Status().Err)
-	require.WithinDuration(t, time.Now(), two.Status().Since, 10*time.Second)
+	require.WithinDuration(t, time.Now(), two.Status().Since, time.Minute)
 }
 
 func TestRoutesThatChange(t *testing.T) {
