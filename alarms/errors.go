@@ -15,6 +15,7 @@ var (
 	ErrBatchSizeExceeded   = fault.New(fault.Invalid, "BATCH_SIZE_EXCEEDED", "too many alarms in one batch")
 	ErrSlowSubscriber      = fault.New(fault.TooMany, "SLOW_SUBSCRIBER", "subscription ended because the subscriber is too slow")
 	ErrClosed              = fault.New(fault.Unavailable, "ALARMS_STOPPED", "alarm service has stopped")
+	ErrSignalLapsed        = fault.New(fault.Conflict, "SIGNAL_LAPSED", "signal may not be stored any more")
 	ErrOutcomeUnknown      = fault.New(fault.Unavailable, "OUTCOME_UNKNOWN", "alarm store timed out; outcome unknown")
 )
 

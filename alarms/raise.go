@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ type Signal struct {
 	// Ended, with Raise, is when the occurrence that began at Raise.At ended: it is over. See "Late reports" in the
 	// package documentation. A future time means now.
 	Ended time.Time `json:",omitzero"`
+	// Valid, if set, reports whether the signal may still be stored, such as by who has a lease. It is asked in the transaction, behind
+	// whatever it had to wait for, and must be quick.
+	Valid func() bool `json:"-"`
 }
 
 // MaxClockSkew is how far clocks may differ. A time further ahead than that comes from a clock that has been set back
@@ -93,7 +97,7 @@ func (s *Service) RaiseMany(ctx context.Context, list []Alarm) ([]Result, error)
 }
 
 // Apply applies signals in order and in one transaction, all or none. The error is an ErrBatchSizeExceeded for more than
-// MaxBatch, or an ErrInvalidAlarm that names each bad member of each alarm.
+// MaxBatch, an ErrInvalidAlarm that names each bad member of each alarm, or an ErrSignalLapsed if one is not valid any more.
 func (s *Service) Apply(ctx context.Context, signals []Signal) ([]Result, error) {
 	if len(signals) > maxBatch {
 		return nil, ErrBatchSizeExceeded.Because("at most %d signals in one call", maxBatch)
@@ -110,6 +114,9 @@ func (s *Service) Apply(ctx context.Context, signals []Signal) ([]Result, error)
 		refs = signals[i].refs(refs)
 	}
 	err := s.do(ctx, refs, func(d *draft, found []RefResult) error {
+		if slices.ContainsFunc(signals, func(sig Signal) bool { return sig.Valid != nil && !sig.Valid() }) {
+			return ErrSignalLapsed
+		}
 		for i := range signals {
 			c := found[0].Condition
 			found = found[1:]

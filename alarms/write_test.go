@@ -238,3 +238,29 @@ func TestCallThatWasGivenUpIsNotDone(t *testing.T) {
 		require.Empty(t, active)
 	})
 }
+
+// A signal that is not valid any more when its turn in the store comes is not stored; what shares the transaction with it is.
+func TestASignalThatLapses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &silent{Memory: alarms.NewMemory()}
+		s, err := alarms.New(t.Context(), store, alarms.Options{})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Close(context.Background())) }()
+		var lapsed atomic.Bool
+		a, b, c := pump("a"), pump("b"), pump("c")
+		held := func() bool { return !lapsed.Load() }
+		_, err = s.Apply(t.Context(), []alarms.Signal{{Raise: &a, Valid: held}})
+		require.NoError(t, err)
+		lapsed.Store(true)
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			_, err := s.Apply(t.Context(), []alarms.Signal{{Raise: &c}, {Key: a.Key, Valid: held}})
+			require.ErrorIs(t, err, alarms.ErrSignalLapsed)
+		})
+		calls.Go(func() { raise(t, s, b) })
+		calls.Wait()
+		active, err := s.Active(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"a", "b"}, []string{active[1].Key, active[0].Key})
+	})
+}

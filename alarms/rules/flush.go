@@ -265,7 +265,7 @@ func (r *Service) flushTransitions(ctx context.Context) error {
 			return err
 		}
 		r.finish(next, err == nil)
-		if err != nil {
+		if err != nil && !errors.Is(err, alarms.ErrSignalLapsed) { // those that lapsed are no part of the next attempt
 			return err
 		}
 	}
@@ -283,7 +283,9 @@ func (r *Service) nextAttempt(interrupt context.CancelFunc) attempt {
 		if !t.by.stands() { // Abandon withdraws it
 			continue
 		}
-		next.of, next.signals = append(next.of, t.of), append(next.signals, t.signal)
+		signal := t.signal
+		signal.Valid = t.by.valid
+		next.of, next.signals = append(next.of, t.of), append(next.signals, signal)
 		t.of.inFlight++
 	}
 	return next

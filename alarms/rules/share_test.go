@@ -254,28 +254,34 @@ func TestAlarmsThatAreAbandonedWhileTheyAreStored(t *testing.T) {
 	})
 }
 
-// What is abandoned while the database is silent is not stored when it answers again: the engine that took over may have raised and cleared the alarm meanwhile.
-func TestAlarmsThatAreAbandonedWhileTheDatabaseIsSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := share(t, 2, rule(rules.High, nil))
-		defer s.stop()
-		var lost atomic.Bool
-		a, b := s.engines[0], s.engines[1]
-		s.adopt(a, "plc", func() bool { return !lost.Load() })
-		hold := make(chan struct{})
-		s.store.hold = hold
-		s.set(90)
-		lost.Store(true)
-		a.rules.Abandon("plc")
-		s.store.hold = nil // it answers the others
-		s.adopt(b, "plc", valid)
-		s.set(95)
-		s.set(60)
-		close(hold)
-		pass(time.Minute)
-		require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, s.kinds())
-		require.NoError(t, a.rules.Settle(t.Context()), "nothing is left to store")
-	})
+// What an engine was storing while the database was silent is not stored when it answers again and the lease is over, whether the engine has
+// abandoned the driver by then or not: the one that took over may have raised and cleared the alarm meanwhile.
+func TestALeaseThatEndsWhileTheDatabaseIsSilent(t *testing.T) {
+	for _, abandoned := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := share(t, 2, rule(rules.High, nil))
+			defer s.stop()
+			var lost atomic.Bool
+			a, b := s.engines[0], s.engines[1]
+			s.adopt(a, "plc", func() bool { return !lost.Load() })
+			hold := make(chan struct{})
+			s.store.hold = hold
+			s.set(90)
+			lost.Store(true)
+			if abandoned {
+				a.rules.Abandon("plc")
+			}
+			s.store.hold = nil // it answers the others
+			s.adopt(b, "plc", valid)
+			s.set(95)
+			s.set(60)
+			close(hold)
+			pass(time.Minute)
+			a.rules.Abandon("plc")
+			require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, s.kinds())
+			require.NoError(t, a.rules.Settle(t.Context()), "nothing is left to store")
+		})
+	}
 }
 
 // What was on its way to the database when its engine lost the driver may arrive after the next engine has read the alarms: it stays neither raised nor cleared.
