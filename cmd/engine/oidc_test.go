@@ -90,7 +90,7 @@ func TestOutsideIssuer(t *testing.T) {
 	for name, token := range map[string]string{
 		"audience":     outside.token(t, jwt.MapClaims{"aud": "other"}),
 		"expired":      outside.token(t, jwt.MapClaims{"exp": time.Now().Add(-time.Minute).Unix()}),
-		"from later":   outside.token(t, jwt.MapClaims{"nbf": time.Now().Add(time.Minute).Unix()}),
+		"from later":   outside.token(t, jwt.MapClaims{"nbf": time.Now().Add(time.Hour).Unix()}),
 		"issuer":       stranger.token(t, nil),
 		"other key":    forged.token(t, nil),
 		"no signature": unsigned(t, outside.URL),
@@ -128,7 +128,7 @@ func TestAnOutsideIssuerWithRolesAndAnAuthorityOfItsOwn(t *testing.T) {
 	for reason, token := range map[string]string{
 		"audience":      outside.token(t, jwt.MapClaims{"aud": "other"}),
 		"expired":       outside.token(t, jwt.MapClaims{"exp": time.Now().Add(-time.Minute).Unix()}),
-		"not valid yet": outside.token(t, jwt.MapClaims{"nbf": time.Now().Add(time.Minute).Unix()}),
+		"not valid yet": outside.token(t, jwt.MapClaims{"nbf": time.Now().Add(time.Hour).Unix()}),
 		"alg":           unsigned(t, outside.URL),
 		"malformed":     "nonsense",
 	} {

@@ -27,7 +27,7 @@ import (
 )
 
 // patience ends a wait that hangs.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()

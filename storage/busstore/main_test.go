@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func open(t testing.TB, o postgres.Options) *storage.DB {
 	t.Helper()

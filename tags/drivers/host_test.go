@@ -141,7 +141,7 @@ func start(t *testing.T, repo drivers.Repository, change ...func(*drivers.Deps, 
 	return r
 }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func (r *rig) value(t *testing.T, name string) tags.Sample {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // trained waits until a training is held.
 func (p *plant) waitUntilHeld() {

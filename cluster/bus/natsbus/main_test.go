@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func connect(t testing.TB, o natsbus.Options) *natsbus.Bus {
 	t.Helper()

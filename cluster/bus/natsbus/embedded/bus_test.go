@@ -18,7 +18,7 @@ import (
 	"github.com/otkit/otkit/internal/realtest"
 )
 
-const patience = 30 * time.Second
+const patience = time.Minute
 
 func start(t testing.TB, o embedded.Options) *embedded.Bus {
 	t.Helper()
