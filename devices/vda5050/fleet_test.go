@@ -174,7 +174,7 @@ func newPlant(t *testing.T, b *broker, v vda5050.Vehicle, change ...func(*vda505
 	require.NoError(t, err)
 	_, err = s.Create(t.Context(), "agv", "AGV", "")
 	require.NoError(t, err)
-	o := vda5050.Options{URL: b.url(), Reports: s, Vehicles: []vda5050.Vehicle{v}}
+	o := vda5050.Options{URL: b.url(), Reports: s, Vehicles: []vda5050.Vehicle{v}, AcceptTimeout: patience}
 	for _, c := range change {
 		c(&o)
 	}

@@ -38,7 +38,7 @@ func share(t *testing.T, b *broker, store *devices.Memory, epoch uint64) *member
 	require.NoError(t, err)
 	m := &member{left: make(chan error, 1)}
 	m.valid.Store(true)
-	o := vda5050.Options{URL: b.url(), Vehicles: []vda5050.Vehicle{ownVehicle}}
+	o := vda5050.Options{URL: b.url(), Vehicles: []vda5050.Vehicle{ownVehicle}, AcceptTimeout: patience}
 	o.ClientID = o.SharedClientID()
 	s, err := devices.New(t.Context(), store, devices.Options{Safety: policies, Executor: func(string) devices.Executor { return m.fleet },
 		Shared: &devices.Shared{Owner: nobody{}, Stop: func(ctx context.Context, id string) error { return vda5050.Stop(ctx, o, id) }}})
