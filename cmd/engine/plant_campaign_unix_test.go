@@ -54,6 +54,7 @@ type campaign struct {
 type gap struct {
 	press int
 	fault string
+	at    time.Time // of the fault
 	pause
 }
 
@@ -197,6 +198,7 @@ func (c *campaign) lose(f fault, delayed bool) {
 	for _, p := range c.presses {
 		p.watch()
 	}
+	at := time.Now()
 	f.begin(e)
 	rest(c.t.Context(), time.Second, 2*time.Second) // its leases stand
 	for _, p := range c.presses {
@@ -205,7 +207,7 @@ func (c *campaign) lose(f fault, delayed bool) {
 	rest(c.t.Context(), 4*time.Second, 6*time.Second)
 	for i, p := range c.presses {
 		if longest := p.served(c.t); longest.length() > 500*time.Millisecond && !f.works { // or another engine has it
-			c.gaps = append(c.gaps, gap{i, f.name, longest})
+			c.gaps = append(c.gaps, gap{i, f.name, at, longest})
 		}
 		if from := c.seats[e].address; from != "" && !f.stays {
 			require.Less(c.t, p.late(from), time.Second, "%s: two engines ask a press", f.name)
