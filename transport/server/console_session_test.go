@@ -191,7 +191,11 @@ func TestTheCookieOpensNothingElse(t *testing.T) {
 	// Nor does a refresh token open the console.
 	var g grant
 	p.login("viewer", password).into(t, &g)
-	for _, none := range []string{g.RefreshToken, s.AccessToken, "", "made.up", cookie + "x", cookie[:40] + "A" + cookie[41:]} {
+	other := "A"
+	if cookie[40:41] == other {
+		other = "B"
+	}
+	for _, none := range []string{g.RefreshToken, s.AccessToken, "", "made.up", cookie + "x", cookie[:40] + other + cookie[41:]} {
 		requireProblem(t, p.console(http.MethodPut, none, nil), 401, "UNAUTHORIZED")
 		require.Equal(t, 204, p.console(http.MethodDelete, none, nil).status)
 	}
