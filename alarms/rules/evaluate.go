@@ -44,6 +44,8 @@ type evaluation struct {
 
 	unsaved bool
 
+	heard time.Time // since when the condition is true by what was seen before another service evaluated the rule, or of it; zero if it is not
+
 	began  time.Time // when the condition became true, by the source; of the phases except PhaseNormal
 	turned time.Time // when it became false again, by the source; of PhaseOffDelay
 }
@@ -79,7 +81,11 @@ func (e *evaluation) restore(kept State, raised bool, now time.Time) {
 		e.phase = PhaseActive
 	case kept.Phase == PhaseOnDelay:
 		e.phase, e.since = PhaseOnDelay, kept.Since
+	case kept.Phase == PhaseActive, kept.Phase == PhaseOffDelay: // somebody has cleared the alarm
+	case !e.heard.IsZero() && now.Sub(e.heard) < heardFor:
+		e.phase, e.since = PhaseOnDelay, e.heard
 	}
+	e.heard = time.Time{}
 	e.over = e.phase == PhaseActive || e.phase == PhaseOnDelay
 	if e.phase != PhaseNormal { // the process did not run, which is an outage too
 		e.outage = &outage{forks: []*evaluation{e.fork()}}
@@ -89,10 +95,13 @@ func (e *evaluation) restore(kept State, raised bool, now time.Time) {
 // restore is evaluation.restore, unless signals are pending: what is stored is older. The lock is held.
 func (r *Service) restore(e *evaluation, kept State, raised bool, now time.Time) {
 	if r.pending(e.rule.ID) {
-		kept = State{}
+		kept, e.heard = State{}, time.Time{}
 		e.touch(r)
 	}
 	e.restore(kept, raised, now)
+	if e.phase == PhaseOnDelay && kept.Phase != PhaseOnDelay { // another service may have to continue it
+		e.touch(r)
+	}
 }
 
 // Observe evaluates changes. Pass it to tags.Engine.Observe. It never waits for a store.
@@ -126,7 +135,11 @@ func (r *Service) Observe(changes []tags.Change) {
 			r.share(w, now)
 		}
 		for _, e := range w.rules {
-			if e.outage != nil && !e.idle {
+			if e.idle {
+				e.hear(now)
+				continue
+			}
+			if e.outage != nil {
 				e.outage.observe(e, w, c, before)
 			}
 			r.evaluate(e, now)

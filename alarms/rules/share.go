@@ -20,7 +20,8 @@ type adoption struct {
 func (a *adoption) stands() bool { return a.valid == nil || a.valid() }
 
 // Adopt makes a service with [Options.Shared] evaluate the rules of the tags of a driver, from where the service that evaluated them before
-// has left off: with their alarms, and with the delays that are stored, beginning with the first sample of each tag that is not Remote. Call it before the driver is run here, and when no other service evaluates them any
+// has left off: with their alarms, and with their delays, beginning with the first sample of each tag that is not Remote. A delay continues from where it is stored, or else from the
+// sample that began it, of those that the other service has published. Call it before the driver is run here, and when no other service evaluates them any
 // more. epoch is higher by one whenever a service adopts the driver, so that what an earlier run has left is not stored if another service has judged since. valid reports
 // whether the right lasts: nothing is stored any more of what was evaluated here once it reports false. It must be quick. If Adopt returns an
 // error, call it again or call Abandon.
@@ -171,7 +172,32 @@ func (r *Service) makeIdle(e *evaluation) {
 	r.timers.remove(e)
 	delete(r.replaying, e)
 	e.idle, e.outage, e.points = true, nil, nil
-	e.deadline, e.recheck = time.Time{}, time.Time{}
+	e.deadline, e.recheck, e.heard = time.Time{}, time.Time{}, time.Time{}
+	if e.phase == PhaseOnDelay {
+		e.heard = e.since
+	}
+}
+
+// heardFor is how long ago a delay may have begun whose begin is not stored. Who has begun it stores it at once, unless it cannot reach the store: then it
+// loses the driver within seconds.
+const heardFor = time.Minute
+
+// hear notes since when the condition of an idle rule is true by the samples that another service has published. If that service ends before it has stored the begin
+// of the delay, the next one continues it from there.
+func (e *evaluation) hear(now time.Time) {
+	if e.rule.OnDelay == 0 || e.rule.Kind == RateOfChange { // a rate needs every sample
+		return
+	}
+	over, known := e.violated(now)
+	switch {
+	case !known:
+		return
+	case !over:
+		e.heard = time.Time{}
+	case e.heard.IsZero():
+		e.heard = now
+	}
+	e.over = over
 }
 
 // withdraw drops what is pending of a rule and only the service may store that has adopted its driver. Storing is interrupted, and what is being stored is

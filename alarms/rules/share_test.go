@@ -383,22 +383,17 @@ func TestOldValuesDoNotCountWhenADriverMoves(t *testing.T) {
 		defer s.stop()
 		s.set(70)
 		s.adopt(s.engines[0], "plc", valid)
-		see := func(p *plant, v float64, remote bool) {
-			s.seq++
-			c := tags.Change{Tag: s.sample.Tag, Sample: tags.Sample{Value: tags.FloatValue(v), Quality: tags.Good, SourceTime: time.Now(), ServerTime: time.Now()}, Seq: s.seq, Remote: remote}
-			p.rules.Observe([]tags.Change{c})
-		}
-		see(s.engines[1], 70, true)
-		see(s.engines[0], 90, false) // the other engine has not seen it
+		s.see(s.engines[1], 70, true)
+		s.see(s.engines[0], 90, false) // the other engine has not seen it
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
 		require.NoError(t, s.engines[0].rules.Yield(t.Context(), "plc"))
 		require.NoError(t, s.engines[1].rules.Adopt(t.Context(), "plc", 2, valid))
-		see(s.engines[1], 71, true) // on its way when the driver moved
+		s.see(s.engines[1], 71, true) // on its way when the driver moved
 		pass(time.Minute)
 		require.Len(t, s.kinds(), 1)
-		see(s.engines[1], 91, false)
+		s.see(s.engines[1], 91, false)
 		require.Len(t, s.kinds(), 1)
-		see(s.engines[1], 60, false)
+		s.see(s.engines[1], 60, false)
 		pass(3 * time.Second)
 		require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, s.kinds())
 	})

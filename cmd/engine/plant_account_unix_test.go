@@ -146,8 +146,8 @@ func (c *campaign) accountAlarms(k int, name string, delay time.Duration, began 
 	for i, from := range all {
 		due := from.Add(delay)
 		for _, g := range c.gaps {
-			// What was above the limit for only a moment may not have been seen before the fault, and an engine without a database stores no delay.
-			if g.press != k || g.at.Sub(from) < time.Second || g.from.After(due) {
+			// What was above the limit for only a moment may not have been seen.
+			if g.press != k || g.told.Sub(from) < time.Second || g.from.After(due) {
 				continue
 			}
 			if g.until.After(due) {

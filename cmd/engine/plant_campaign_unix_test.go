@@ -54,7 +54,7 @@ type campaign struct {
 type gap struct {
 	press int
 	fault string
-	at    time.Time // of the fault
+	told  time.Time // until then the other engines were told of its values
 	pause
 }
 
@@ -64,6 +64,7 @@ type fault struct {
 	begin  func(e *engine)
 	during func(e *engine)         // with checks; may be nil
 	end    func(e *engine) *engine // returns the engine that is there again
+	silent bool                    // it goes on to ask devices for a while, and the other engines are not told
 	stays  bool                    // callers go on to use it
 	works  bool                    // it goes on with its work
 }
@@ -207,7 +208,11 @@ func (c *campaign) lose(f fault, delayed bool) {
 	rest(c.t.Context(), 4*time.Second, 6*time.Second)
 	for i, p := range c.presses {
 		if longest := p.served(c.t); longest.length() > 500*time.Millisecond && !f.works { // or another engine has it
-			c.gaps = append(c.gaps, gap{i, f.name, at, longest})
+			told := longest.from
+			if f.silent {
+				told = at
+			}
+			c.gaps = append(c.gaps, gap{i, f.name, told, longest})
 		}
 		if from := c.seats[e].address; from != "" && !f.stays {
 			require.Less(c.t, p.late(from), time.Second, "%s: two engines ask a press", f.name)

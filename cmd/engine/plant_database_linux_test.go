@@ -13,7 +13,7 @@ import (
 
 // without is a fault of all engines: the database is away until none of them asks a press, since none can renew its leases, and then comes back.
 func (c *campaign) without(name string, lose, restore func()) fault {
-	return fault{name: name, stays: true, begin: func(*engine) {
+	return fault{name: name, silent: true, stays: true, begin: func(*engine) {
 		lose()
 		eventually(c.t, "presses are asked without a database", func() bool {
 			for _, p := range c.presses {

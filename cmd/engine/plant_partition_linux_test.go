@@ -55,7 +55,7 @@ func farSeat(t *testing.T, i int) *seat {
 
 // cut is an engine that does not reach hosts.
 func (c *campaign) cut(name string, hosts ...string) fault {
-	return fault{name: name, begin: func(e *engine) { c.seats[e].cut(true, hosts...) }, end: func(e *engine) *engine {
+	return fault{name: name, silent: slices.Contains(hosts, busHost), begin: func(e *engine) { c.seats[e].cut(true, hosts...) }, end: func(e *engine) *engine {
 		c.seats[e].cut(false, hosts...)
 		c.joins(e)
 		return e
