@@ -64,7 +64,7 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 	if err != nil {
 		return nil, err
 	}
-	pool := stdlib.OpenDB(*config)
+	pool := openPool(config)
 	pool.SetMaxOpenConns(opts.MaxConns)
 	pool.SetMaxIdleConns(opts.MaxConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
