@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/internal/pgtest"
@@ -30,7 +31,7 @@ func TestConnectionsThatTheServerHasClosed(t *testing.T) {
 		var all sync.WaitGroup
 		for range 8 { // as many connections
 			all.Go(func() {
-				require.NoError(t, set.View(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
+				assert.NoError(t, set.View(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
 					var none string
 					return tx.Row(ctx, "SELECT pg_sleep(0.2)", nil, &none)
 				}))
