@@ -116,3 +116,40 @@ func TestAlarmThatWasClearedBeginsItsDelayAnew(t *testing.T) {
 		require.Len(t, kinds(t, b.service), 3)
 	})
 }
+
+// What an engine shows of a tag whose owner is not heard does not tell that a condition is over.
+func TestDelaysGoOnWhileTheirOwnerIsNotHeard(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind    rules.Kind
+		quality tags.Quality
+		reason  tags.Reason
+	}{
+		"High":       {rules.High, tags.Good, tags.ReasonNone},
+		"BadQuality": {rules.BadQuality, tags.Bad, tags.ReasonDevice},
+		"Stale":      {rules.Stale, tags.Uncertain, tags.ReasonStale},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := share(t, 1, rule(c.kind, func(r *rules.Rule) { r.OnDelay = 20 * time.Second }))
+				defer s.stop()
+				p := s.engines[0]
+				see := func(q tags.Quality, reason tags.Reason, remote bool) {
+					s.seq++
+					now := time.Now()
+					p.rules.Observe([]tags.Change{{Tag: s.sample.Tag, Seq: s.seq, Remote: remote, Degraded: reason == tags.ReasonEngine,
+						Sample: tags.Sample{Value: tags.FloatValue(90), Quality: q, Reason: reason, SourceTime: now, ServerTime: now}}})
+				}
+				see(c.quality, c.reason, true)
+				pass(3 * time.Second)
+				see(tags.Uncertain, tags.ReasonEngine, true)
+				pass(time.Second)
+				require.NoError(t, p.rules.Adopt(t.Context(), "plc", 2, valid))
+				see(c.quality, c.reason, false)
+				pass(16*time.Second - time.Millisecond)
+				require.Empty(t, kinds(t, p.service))
+				pass(10 * time.Millisecond)
+				require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, p.service))
+			})
+		})
+	}
+}

@@ -185,7 +185,7 @@ const heardFor = time.Minute
 // hear notes since when the condition of an idle rule is true by the samples that another service has published. If that service ends before it has stored the begin
 // of the delay, the next one continues it from there.
 func (e *evaluation) hear(now time.Time) {
-	if e.rule.OnDelay == 0 || e.rule.Kind == RateOfChange { // a rate needs every sample
+	if e.rule.OnDelay == 0 || e.rule.Kind == RateOfChange || e.tag.reason == tags.ReasonEngine { // a rate needs every sample; the last is of nobody
 		return
 	}
 	over, known := e.violated(now)
