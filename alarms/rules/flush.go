@@ -278,9 +278,11 @@ func (r *Service) nextAttempt(interrupt context.CancelFunc) attempt {
 	r.interrupt = interrupt
 	n := min(r.queue.Len(), flushBatch)
 	next := attempt{of: make([]*backlog, 0, n), signals: make([]alarms.Signal, 0, n)}
+	lapsed := make(map[*backlog]bool)
 	for e := r.queue.Front(); e != nil && len(next.signals) < n; e = e.Next() {
 		t := transitionOf(e)
-		if !t.by.stands() { // Abandon withdraws it
+		if lapsed[t.of] || !t.by.stands() { // Abandon withdraws it, and what follows it has to wait
+			lapsed[t.of] = true
 			continue
 		}
 		signal := t.signal

@@ -78,10 +78,15 @@ func (r *Service) Abandon(driver string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rest(driver, r.now())
-	for _, e := range r.rules {
-		if e.idle && e.tag != nil && e.tag.def != nil && e.tag.def.Driver == driver {
-			r.withdraw(e)
+	r.dirty = slices.DeleteFunc(r.dirty, func(e *evaluation) bool {
+		if !e.idle || e.tag == nil || e.tag.def == nil || e.tag.def.Driver != driver {
+			return false
 		}
+		e.unsaved = false
+		return true
+	})
+	for _, b := range r.backlogs { // a rule may be removed since, and its tag may have moved
+		r.withdraw(b, driver)
 	}
 	if r.moved != nil {
 		close(r.moved)
@@ -112,6 +117,21 @@ func (r *Service) share(w *watch, now time.Time) {
 			r.unadopted = true
 		case !e.idle && !adopted && !removed:
 			r.makeIdle(e)
+		case !e.idle && adopted:
+			r.rebind(e)
+		}
+	}
+}
+
+// rebind lets what is pending of a rule be stored by the right to the driver that its tag has come to. The lock is held.
+func (r *Service) rebind(e *evaluation) {
+	b := r.backlogs[e.rule.ID]
+	if b == nil {
+		return
+	}
+	for _, element := range b.pending {
+		if t := transitionOf(element); t.by.driver != "" {
+			t.by = r.adoptionOf(e)
 		}
 	}
 }
@@ -200,13 +220,11 @@ func (e *evaluation) hear(now time.Time) {
 	e.over = over
 }
 
-// withdraw drops what is pending of a rule and only the service may store that has adopted its driver. Storing is interrupted, and what is being stored is
+// withdraw drops what is pending of a rule and only the service may store that has adopted a driver. Storing is interrupted, and what is being stored is
 // dropped if that fails. The lock is held.
-func (r *Service) withdraw(e *evaluation) {
-	e.unsaved = false
-	r.dirty = slices.DeleteFunc(r.dirty, func(x *evaluation) bool { return x == e })
-	b := r.backlogs[e.rule.ID]
-	if b == nil {
+func (r *Service) withdraw(b *backlog, driver string) {
+	may := func(t *transition) bool { return t.by.valid == nil || t.by.driver != driver }
+	if !slices.ContainsFunc(b.pending, func(element *list.Element) bool { return !may(transitionOf(element)) }) {
 		return
 	}
 	var raised *transition // that is not cleared yet
@@ -214,7 +232,7 @@ func (r *Service) withdraw(e *evaluation) {
 	for i, element := range b.pending {
 		t := transitionOf(element)
 		switch {
-		case t.by.valid == nil:
+		case may(t):
 			if i >= b.inFlight {
 				kept = append(kept, element)
 			}
@@ -232,7 +250,7 @@ func (r *Service) withdraw(e *evaluation) {
 			if raised.withdrawn {
 				raised.ended = t.signal.At
 			} else {
-				r.queueLate(e.rule.ID, raised.signal.Raise, t.signal.At)
+				r.queueLate(b.rule, raised.signal.Raise, t.signal.At)
 			}
 			raised = nil
 		}

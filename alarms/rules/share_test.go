@@ -376,6 +376,58 @@ func TestTagThatMovesToAnotherDriver(t *testing.T) {
 	})
 }
 
+// What is not stored yet of a tag that moves to another driver of the engine does not end with the lease of the first driver.
+func TestAlarmOfATagThatMovesBeforeItIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, nil))
+		defer s.stop()
+		p := s.engines[0]
+		var lost atomic.Bool
+		s.adopt(p, "robot", valid)
+		s.adopt(p, "plc", func() bool { return !lost.Load() })
+		s.store.broken.Store(true)
+		s.set(90)
+		moved := *s.sample.Tag
+		moved.Driver = "robot"
+		s.mu.Lock()
+		s.sample.Tag = &moved
+		s.mu.Unlock()
+		s.set(91)
+		lost.Store(true)
+		p.rules.Abandon("plc")
+		s.store.broken.Store(false)
+		pass(5 * time.Second)
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
+		require.NoError(t, p.rules.Settle(t.Context()))
+		s.set(70)
+		require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, s.kinds())
+	})
+}
+
+// What is not stored yet of a rule that was removed ends with the lease of its driver, except an occurrence that is over.
+func TestRuleThatIsRemovedBeforeItsAlarmIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, nil))
+		defer s.stop()
+		p := s.engines[0]
+		var lost atomic.Bool
+		began := time.Now()
+		s.adopt(p, "plc", func() bool { return !lost.Load() })
+		s.store.broken.Store(true)
+		s.set(90)
+		require.NoError(t, p.rules.Remove(t.Context(), "r", "", nil))
+		lost.Store(true)
+		p.rules.Abandon("plc")
+		s.store.broken.Store(false)
+		pass(5 * time.Second)
+		require.Zero(t, p.rules.Stats().Pending)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, p.rules.Settle(ctx), "something waits for a lease that is over")
+		require.Equal(t, []string{"0-1"}, p.lates(began))
+	})
+}
+
 // What other engines have shown before may be old: neither does it clear an alarm that they have raised, nor raise one.
 func TestOldValuesDoNotCountWhenADriverMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
