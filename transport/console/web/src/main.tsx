@@ -1,4 +1,4 @@
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { render, type FunctionComponent } from "preact";
 import { useEffect } from "preact/hooks";
 import { Alarms } from "./alarms";
@@ -49,9 +49,12 @@ function View() {
   return <p class="panel missing">{t("missing")} <a href="#/">{t("overview")}</a></p>;
 }
 
+/** Apart from the session, whose renewals would draw the whole page and keep what was shown then. */
+const signedIn = computed(() => session.value && true);
+
 function App() {
-  if (session.value === undefined) return <p class="starting" role="status">{unreachable.value ? t("link.unreachable") : t("loading")}</p>;
-  if (session.value === null) return <SignIn />;
+  if (signedIn.value === undefined) return <p class="starting" role="status">{unreachable.value ? t("link.unreachable") : t("loading")}</p>;
+  if (signedIn.value === null) return <SignIn />;
   return <Frame><View /></Frame>;
 }
 
