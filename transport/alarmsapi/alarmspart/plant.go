@@ -1,7 +1,6 @@
 package alarmspart
 
 import (
-	"cmp"
 	"context"
 	"strings"
 	"sync/atomic"
@@ -36,11 +35,5 @@ func (p *plant) Spare() bool { return p.spare.Load() }
 
 // Why implements driveralarms.Plant.
 func (p *plant) Why(driver string) string {
-	var reasons []string
-	for _, s := range p.cluster.View().Sessions {
-		if reason, unable := s.Unable[kindDriver+"/"+driver]; unable {
-			reasons = append(reasons, cmp.Or(s.Name, s.Engine)+": "+reason)
-		}
-	}
-	return strings.Join(reasons, "; ")
+	return strings.Join(p.cluster.Hindrances(kindDriver, driver), "; ")
 }

@@ -88,3 +88,23 @@ func TestEnginesOfAPlantRaiseTheAlarmOfADriverOnce(t *testing.T) {
 		require.EqualValues(t, 1, store.n.Load())
 	})
 }
+
+func TestWhyNamesTheLabelsThatEnginesLack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group := plantest.New(t)
+		var last *plantest.Engine
+		for _, id := range []string{"a", "b"} {
+			last = group.Join(id)
+			last.Cluster.Handle("driver", func(ctx context.Context, _ string, _ *cluster.Held) error {
+				<-ctx.Done()
+				return nil
+			})
+			last.Cluster.Set("driver", []cluster.Work{{Name: "press", Requires: map[string]string{"network": "hall-1"}}})
+			last.Start()
+		}
+		time.Sleep(10 * time.Second)
+		p := plant{cluster: last.Cluster}
+		require.Equal(t, "a: it does not have the label network=hall-1; b: it does not have the label network=hall-1", p.Why("press"))
+		require.Empty(t, p.Why("mixer"))
+	})
+}

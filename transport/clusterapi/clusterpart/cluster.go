@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -189,6 +190,25 @@ func (c *Cluster) Owner(kind, id string) (s cluster.Session, epoch uint64, ok bo
 		return s, 0, false
 	}
 	return *owner, lease.Epoch, true
+}
+
+// Hindrances returns why each engine that cannot do a work cannot, by the names of the engines.
+func (c *Cluster) Hindrances(kind, id string) (reasons []string) {
+	if c == nil {
+		return nil
+	}
+	works, view := c.duties.Works(), c.member.View()
+	w := cluster.Work{Name: kind + "/" + id}
+	if i := slices.IndexFunc(works, func(o cluster.Work) bool { return o.Name == w.Name }); i >= 0 {
+		w = works[i]
+	}
+	for i := range view.Sessions {
+		s := &view.Sessions[i]
+		if reason := w.Hindrance(s); reason != "" {
+			reasons = append(reasons, cmp.Or(s.Name, s.Engine)+": "+reason)
+		}
+	}
+	return reasons
 }
 
 // Held returns the lease of a work that this engine does now, nil if it does not.
