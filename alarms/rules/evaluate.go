@@ -45,6 +45,8 @@ type evaluation struct {
 	unsaved bool
 
 	heard time.Time // since when the condition is true by what was seen before another service evaluated the rule, or of it; zero if it is not
+	calm  time.Time // when it was seen to be false last of what another service has published, by that service
+	deaf  bool      // something may have been missed since heard
 
 	began  time.Time // when the condition became true, by the source; of the phases except PhaseNormal
 	turned time.Time // when it became false again, by the source; of PhaseOffDelay
@@ -79,7 +81,7 @@ func (e *evaluation) restore(kept State, raised bool, now time.Time) {
 		e.phase, e.since, e.turned = PhaseOffDelay, kept.Since, kept.Since
 	case raised:
 		e.phase = PhaseActive
-	case kept.Phase == PhaseOnDelay:
+	case kept.Phase == PhaseOnDelay && !e.calm.After(kept.Since):
 		e.phase, e.since = PhaseOnDelay, kept.Since
 	case kept.Phase == PhaseActive, kept.Phase == PhaseOffDelay: // somebody has cleared the alarm
 	case !e.heard.IsZero() && now.Sub(e.heard) < heardFor:
@@ -136,7 +138,7 @@ func (r *Service) Observe(changes []tags.Change) {
 		}
 		for _, e := range w.rules {
 			if e.idle {
-				e.hear(now)
+				e.hear(c, now)
 				continue
 			}
 			if e.outage != nil {

@@ -192,7 +192,7 @@ func (r *Service) makeIdle(e *evaluation) {
 	r.timers.remove(e)
 	delete(r.replaying, e)
 	e.idle, e.outage, e.points = true, nil, nil
-	e.deadline, e.recheck, e.heard = time.Time{}, time.Time{}, time.Time{}
+	e.deadline, e.recheck, e.heard, e.deaf = time.Time{}, time.Time{}, time.Time{}, true
 	if e.phase == PhaseOnDelay {
 		e.heard = e.since
 	}
@@ -203,9 +203,13 @@ func (r *Service) makeIdle(e *evaluation) {
 const heardFor = time.Minute
 
 // hear notes since when the condition of an idle rule is true by the samples that another service has published. If that service ends before it has stored the begin
-// of the delay, the next one continues it from there.
-func (e *evaluation) hear(now time.Time) {
-	if e.rule.OnDelay == 0 || e.rule.Kind == RateOfChange || e.tag.reason == tags.ReasonEngine { // a rate needs every sample; the last is of nobody
+// of the delay, or that it is over, the next one continues from there.
+func (e *evaluation) hear(c *tags.Change, now time.Time) {
+	if e.rule.OnDelay == 0 || e.rule.Kind == RateOfChange { // a rate needs every sample
+		return
+	}
+	if c.Reason == tags.ReasonEngine { // nothing is heard of that service
+		e.deaf = true
 		return
 	}
 	over, known := e.violated(now)
@@ -213,11 +217,11 @@ func (e *evaluation) hear(now time.Time) {
 	case !known:
 		return
 	case !over:
-		e.heard = time.Time{}
-	case e.heard.IsZero():
+		e.heard, e.calm = time.Time{}, c.ServerTime
+	case e.heard.IsZero() || e.deaf:
 		e.heard = now
 	}
-	e.over = over
+	e.over, e.deaf = over, false
 }
 
 // withdraw drops what is pending of a rule and only the service may store that has adopted a driver. Storing is interrupted, and what is being stored is
