@@ -208,6 +208,7 @@ func (c *Cluster) Hindrances(kind, id string) (reasons []string) {
 			reasons = append(reasons, cmp.Or(s.Name, s.Engine)+": "+reason)
 		}
 	}
+	slices.Sort(reasons)
 	return reasons
 }
 
