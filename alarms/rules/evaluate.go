@@ -101,7 +101,8 @@ func (r *Service) restore(e *evaluation, kept State, raised bool, now time.Time)
 		e.touch(r)
 	}
 	e.restore(kept, raised, now)
-	if e.phase == PhaseOnDelay && kept.Phase != PhaseOnDelay { // another service may have to continue it
+	// Another service may have to continue the delay.
+	if delayed := e.phase == PhaseOnDelay; delayed != (kept.Phase == PhaseOnDelay) || delayed && !e.since.Equal(kept.Since) {
 		e.touch(r)
 	}
 }

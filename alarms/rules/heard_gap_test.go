@@ -15,9 +15,9 @@ import (
 // An engine that cannot store any more has published that a value was normal for a moment. The delay that it has stored before is over.
 func TestDelayThatIsStoredEndsByWhatWasPublishedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := share(t, 2, rule(rules.High, func(r *rules.Rule) { r.OnDelay = 20 * time.Second }))
+		s := share(t, 3, rule(rules.High, func(r *rules.Rule) { r.OnDelay = 20 * time.Second }))
 		defer s.stop()
-		a, b := s.engines[0], s.engines[1]
+		a, b, c := s.engines[0], s.engines[1], s.engines[2]
 		require.NoError(t, a.rules.Adopt(t.Context(), "plc", 1, valid))
 		for _, v := range []float64{70, 90} {
 			s.see(a, v, false)
@@ -31,7 +31,11 @@ func TestDelayThatIsStoredEndsByWhatWasPublishedLater(t *testing.T) {
 		pass(4 * time.Second)
 		require.NoError(t, b.rules.Adopt(t.Context(), "plc", 2, valid))
 		s.see(b, 90, false)
-		pass(15900 * time.Millisecond)
+		pass(time.Second)
+		b.rules.Abandon("plc")
+		require.NoError(t, c.rules.Adopt(t.Context(), "plc", 3, valid)) // it has heard nothing
+		s.see(c, 90, false)
+		pass(14900 * time.Millisecond)
 		require.Empty(t, kinds(t, b.service))
 		pass(200 * time.Millisecond)
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, b.service))
