@@ -23,15 +23,25 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return conn{made.(*stdlib.Conn)}, nil
+	return &conn{Conn: made.(*stdlib.Conn)}, nil
 }
 
-type conn struct{ *stdlib.Conn }
+type conn struct {
+	*stdlib.Conn
+	kept bool // it was in the pool
+}
 
-// BeginTx implements driver.ConnBeginTx. With driver.ErrBadConn, database/sql takes another connection, at last a new one.
-func (c conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+// ResetSession implements driver.SessionResetter: the connection is taken from the pool.
+func (c *conn) ResetSession(ctx context.Context) error {
+	c.kept = true
+	return c.Conn.ResetSession(ctx)
+}
+
+// BeginTx implements driver.ConnBeginTx. With driver.ErrBadConn, database/sql takes another connection, at last a new one, whose error says why
+// there is none: a pooler accepts connections while its server is away.
+func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	tx, err := c.Conn.BeginTx(ctx, opts)
-	if err != nil && ctx.Err() == nil && c.Conn.Conn().IsClosed() {
+	if err != nil && c.kept && ctx.Err() == nil && c.Conn.Conn().IsClosed() {
 		return nil, driver.ErrBadConn
 	}
 	return tx, err
