@@ -2,11 +2,9 @@ package postgres_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/internal/pgtest"
@@ -28,16 +26,18 @@ func TestConnectionsThatTheServerHasClosed(t *testing.T) {
 		return tx.Row(ctx, "SELECT COUNT(*) FROM bus_messages", nil, &n)
 	}
 	for range 3 {
-		var all sync.WaitGroup
+		done := make(chan error, 8)
 		for range 8 { // as many connections
-			all.Go(func() {
-				assert.NoError(t, set.View(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
+			go func() {
+				done <- set.View(t.Context(), "test", func(ctx context.Context, tx *storage.Tx) error {
 					var none string
 					return tx.Row(ctx, "SELECT pg_sleep(0.2)", nil, &none)
-				}))
-			})
+				})
+			}()
 		}
-		all.Wait()
+		for range 8 {
+			require.NoError(t, <-done)
+		}
 		var ended int
 		require.NoError(t, admin.QueryRow(t.Context(), "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").Scan(&ended))
 		require.Greater(t, ended, 4)
