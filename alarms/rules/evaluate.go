@@ -44,9 +44,9 @@ type evaluation struct {
 
 	unsaved bool
 
-	heard time.Time // since when the condition is true by what was seen before another service evaluated the rule, or of it; zero if it is not
-	calm  time.Time // when it was seen to be false last of what another service has published, by that service
-	deaf  bool      // something may have been missed since heard
+	heard time.Time    // since when the condition is true by what was seen before another service evaluated the rule, or of it; zero if it is not
+	seen  [2]time.Time // when it was false last, and when true, of what another service has published, by that service
+	deaf  bool         // something may have been missed since heard
 
 	began  time.Time // when the condition became true, by the source; of the phases except PhaseNormal
 	turned time.Time // when it became false again, by the source; of PhaseOffDelay
@@ -77,14 +77,14 @@ func newEvaluation(rule Rule) (*evaluation, error) {
 func (e *evaluation) restore(kept State, raised bool, now time.Time) {
 	e.phase, e.since = PhaseNormal, now
 	switch {
-	case raised && kept.Phase == PhaseOffDelay:
+	case raised && kept.Phase == PhaseOffDelay && !e.seen[1].After(kept.Since):
 		e.phase, e.since, e.turned = PhaseOffDelay, kept.Since, kept.Since
 	case raised:
 		e.phase = PhaseActive
-	case kept.Phase == PhaseOnDelay && !e.calm.After(kept.Since):
+	case kept.Phase == PhaseOnDelay && !e.seen[0].After(kept.Since):
 		e.phase, e.since = PhaseOnDelay, kept.Since
 	case kept.Phase == PhaseActive, kept.Phase == PhaseOffDelay: // somebody has cleared the alarm
-	case !e.heard.IsZero() && now.Sub(e.heard) < heardFor:
+	case e.rule.OnDelay > 0 && !e.heard.IsZero() && now.Sub(e.heard) < heardFor:
 		e.phase, e.since = PhaseOnDelay, e.heard
 	}
 	e.heard = time.Time{}

@@ -42,6 +42,32 @@ func TestDelayThatIsStoredEndsByWhatWasPublishedLater(t *testing.T) {
 	})
 }
 
+// The same of an off-delay: the value was beyond the limit again.
+func TestOffDelayThatIsStoredEndsByWhatWasPublishedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 2, rule(rules.High, func(r *rules.Rule) { r.OffDelay = 20 * time.Second }))
+		defer s.stop()
+		a, b := s.engines[0], s.engines[1]
+		require.NoError(t, a.rules.Adopt(t.Context(), "plc", 1, valid))
+		for _, v := range []float64{90, 70} {
+			s.see(a, v, false)
+			s.see(b, v, true)
+			pass(time.Second)
+		}
+		a.rules.Abandon("plc")
+		s.see(b, 90, true)
+		pass(time.Second)
+		s.see(b, 70, true)
+		pass(4 * time.Second)
+		require.NoError(t, b.rules.Adopt(t.Context(), "plc", 2, valid))
+		s.see(b, 70, false)
+		pass(19900 * time.Millisecond)
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, b.service))
+		pass(200 * time.Millisecond)
+		require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, kinds(t, b.service))
+	})
+}
+
 // What an engine has not heard of while the bus was away may have ended the delay: it is stored by the engine that has seen it.
 func TestDelayIsNotHeardAcrossAGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

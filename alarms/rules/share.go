@@ -203,9 +203,9 @@ func (r *Service) makeIdle(e *evaluation) {
 const heardFor = time.Minute
 
 // hear notes since when the condition of an idle rule is true by the samples that another service has published. If that service ends before it has stored the begin
-// of the delay, or that it is over, the next one continues from there.
+// of a delay, or that it is over, the next one continues from there.
 func (e *evaluation) hear(c *tags.Change, now time.Time) {
-	if e.rule.OnDelay == 0 || e.rule.Kind == RateOfChange { // a rate needs every sample
+	if e.rule.OnDelay == 0 && e.rule.OffDelay == 0 || e.rule.Kind == RateOfChange { // a rate needs every sample
 		return
 	}
 	if c.Reason == tags.ReasonEngine { // nothing is heard of that service
@@ -217,9 +217,12 @@ func (e *evaluation) hear(c *tags.Change, now time.Time) {
 	case !known:
 		return
 	case !over:
-		e.heard, e.calm = time.Time{}, c.ServerTime
-	case e.heard.IsZero() || e.deaf:
-		e.heard = now
+		e.heard, e.seen[0] = time.Time{}, c.ServerTime
+	default:
+		if e.heard.IsZero() || e.deaf {
+			e.heard = now
+		}
+		e.seen[1] = c.ServerTime
 	}
 	e.over, e.deaf = over, false
 }
