@@ -94,6 +94,9 @@ func (c *command) awaitDrain(ctx context.Context, s engineconfig.Engine, id stri
 		}
 		switch {
 		case done:
+			if drain && !othersWork(state, id) {
+				fmt.Fprintln(c.errOut, "no other engine is there to take the work over: nobody does it until one runs or is no longer drained")
+			}
 			return nil
 		case time.Now().After(deadline):
 			return program.WithCode(exitNotYet, fmt.Errorf("not done after %s; the engine goes on", wait))
@@ -104,6 +107,11 @@ func (c *command) awaitDrain(ctx context.Context, s engineconfig.Engine, id stri
 			return program.WithCode(exitNotYet, errors.New("interrupted; the engine goes on"))
 		}
 	}
+}
+
+// othersWork reports whether an engine other than that of the id runs and is not drained.
+func othersWork(state cluster.State, id string) bool {
+	return slices.ContainsFunc(state.Sessions, func(s cluster.Session) bool { return s.Engine != id && !s.Draining })
 }
 
 // progress says how far an engine is with being drained, or with taking work again.

@@ -82,12 +82,17 @@ func TestAnEngineIsDrainedFromTheCommandLine(t *testing.T) {
 	close(release)
 	done := run(t, env, "", "drain", "-data", data).ok(t)
 	require.True(t, strings.HasSuffix(done.out, "the engine hall-1 is drained\n"), done.out)
+	require.Contains(t, done.err, "no other engine is there to take the work over")
 	eventually(t, "it does work that it gave away", func() bool { _, _, owned := c.Owner("driver", "pump"); return !owned })
 
 	undone := run(t, env, "", "drain", "-data", data, "-undo").ok(t)
 	require.True(t, strings.HasSuffix(undone.out, "the engine hall-1 takes its share of the work\n"), undone.out)
 	require.NoFileExists(t, file)
 	eventually(t, "the engine does no work", func() bool { _, _, owned := c.Owner("driver", "pump"); return owned })
+
+	drainable(t, db, "", release)
+	eventually(t, "the other engine is not seen", func() bool { return len(c.View().Sessions) == 2 })
+	require.Empty(t, run(t, env, "", "drain", "-data", data).ok(t).err)
 }
 
 func TestDrainOfAnEngineThatDoesNotRunIsForItsNextStart(t *testing.T) {
