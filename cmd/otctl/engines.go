@@ -19,7 +19,7 @@ func engineCommands() []command {
 		{name: "engines list", about: "List the engines of the plant, and the work that none of them does", run: func(ctx context.Context, c *cli, _ []string) error {
 			return c.listEngines(ctx)
 		}},
-		{name: "engines get", args: "NAME", about: "Show how an engine is, and what it does", least: 1, most: 1, takes: []string{"engine"},
+		{name: "engines get", args: "NAME", about: "List what an engine does, and what it cannot do", least: 1, most: 1, takes: []string{"engine"},
 			run: func(ctx context.Context, c *cli, args []string) error { return c.getEngine(ctx, args[0]) }},
 		{name: "engines drain", args: "NAME", about: "Have an engine give its work to the others", least: 1, most: 1, takes: []string{"engine"},
 			flags: func(f *flag.FlagSet) {
