@@ -16,6 +16,7 @@ import (
 	otkit "github.com/otkit/otkit/engine"
 	"github.com/otkit/otkit/internal/engineconfig"
 	"github.com/otkit/otkit/internal/program"
+	"github.com/otkit/otkit/storage"
 	"github.com/otkit/otkit/storage/clusterstore"
 	"github.com/otkit/otkit/transport/alertingapi/alertingpart"
 	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
@@ -29,8 +30,9 @@ const drainLook = 250 * time.Millisecond
 
 // drain has an engine give its work to the others, also beside the running one.
 func (c *command) drain(ctx context.Context, args []string) error {
-	f := c.flags("drain", "drain [-config FILE] [-data DIR] [-undo] [-wait 30s]   (exit code 3: not done in time)")
+	f := c.flags("drain", "drain [-config FILE] [-data DIR] [-undo] [-force] [-wait 30s]   (exit code 3: not done in time)")
 	undo := f.Bool("undo", false, "take a share of the work again")
+	force := f.Bool("force", false, "drain the last engine, too: nobody polls a device then")
 	wait := f.Duration("wait", 30*time.Second, "how `LONG` to wait until it is done; 0 to wait for nothing")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -51,13 +53,62 @@ func (c *command) drain(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	plant, notSeen := c.openPlant(ctx, s)
+	if notSeen == nil {
+		defer func() { _ = plant.db.Close(context.WithoutCancel(ctx)) }()
+		if !*undo && !*force {
+			state, err := plant.store.State(ctx)
+			if err != nil {
+				return err
+			}
+			if isLast(state, id) {
+				return fmt.Errorf("%w; -force drains the engine nevertheless", cluster.ErrNoOtherEngine)
+			}
+		}
+	}
 	if err := clusterpart.StoreDrain(filepath.Join(s.Storage.DataDir, otkit.DrainFile), !*undo); err != nil {
 		return err
 	}
-	if *wait <= 0 {
+	switch {
+	case *wait <= 0:
 		return nil
+	case notSeen != nil:
+		return fmt.Errorf("the engine is told; whether it does it cannot be seen: %w", notSeen)
 	}
-	return c.awaitDrain(ctx, s, id, !*undo, *wait)
+	return c.awaitDrain(ctx, plant.store, id, !*undo, *wait)
+}
+
+// sharedPlant is the database by which engines share a plant.
+type sharedPlant struct {
+	db    *storage.DB
+	store *clusterstore.Store
+}
+
+func (c *command) openPlant(ctx context.Context, s engineconfig.Engine) (sharedPlant, error) {
+	db, err := openExisting(ctx, s)
+	if err != nil {
+		return sharedPlant{}, err
+	}
+	store, err := clusterstore.New(db)
+	if err != nil {
+		return sharedPlant{}, errors.Join(err, db.Close(context.WithoutCancel(ctx)))
+	}
+	return sharedPlant{db, store}, nil
+}
+
+// isLast reports whether an engine runs and no other one does that is not drained.
+func isLast(state cluster.State, id string) bool {
+	own, others := false, false
+	for i := range state.Sessions {
+		switch s := &state.Sessions[i]; {
+		case s.Draining:
+		case s.Engine == id:
+			own = true
+		default:
+			others = true
+		}
+	}
+	return own && !others
 }
 
 // engineOf returns the id of the engine of a data directory.
@@ -71,16 +122,7 @@ func engineOf(dataDir string) (string, error) {
 }
 
 // awaitDrain prints what the engine still does until it is as it was told.
-func (c *command) awaitDrain(ctx context.Context, s engineconfig.Engine, id string, drain bool, wait time.Duration) error {
-	db, err := openExisting(ctx, s)
-	if err != nil {
-		return fmt.Errorf("the engine is told; whether it does it cannot be seen: %w", err)
-	}
-	defer func() { _ = db.Close(context.WithoutCancel(ctx)) }()
-	store, err := clusterstore.New(db)
-	if err != nil {
-		return err
-	}
+func (c *command) awaitDrain(ctx context.Context, store *clusterstore.Store, id string, drain bool, wait time.Duration) error {
 	deadline := time.Now().Add(wait)
 	for last := ""; ; {
 		state, err := store.State(ctx)
@@ -94,9 +136,6 @@ func (c *command) awaitDrain(ctx context.Context, s engineconfig.Engine, id stri
 		}
 		switch {
 		case done:
-			if drain && !othersWork(state, id) {
-				fmt.Fprintln(c.errOut, "no other engine is there to take the work over: nobody does it until one runs or is no longer drained")
-			}
 			return nil
 		case time.Now().After(deadline):
 			return program.WithCode(exitNotYet, fmt.Errorf("not done after %s; the engine goes on", wait))
@@ -107,11 +146,6 @@ func (c *command) awaitDrain(ctx context.Context, s engineconfig.Engine, id stri
 			return program.WithCode(exitNotYet, errors.New("interrupted; the engine goes on"))
 		}
 	}
-}
-
-// othersWork reports whether an engine other than that of the id runs and is not drained.
-func othersWork(state cluster.State, id string) bool {
-	return slices.ContainsFunc(state.Sessions, func(s cluster.Session) bool { return s.Engine != id && !s.Draining })
 }
 
 // progress says how far an engine is with being drained, or with taking work again.
