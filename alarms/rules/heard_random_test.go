@@ -49,6 +49,9 @@ func TestDelaysOfRandomValuesGoOnInAnotherEngine(t *testing.T) {
 				}
 				a.rules.Abandon("plc")
 				pass(time.Duration(random.IntN(4000)) * time.Millisecond)
+				if random.IntN(2) == 0 {
+					b = a // it gets the driver back
+				}
 				require.NoError(t, b.rules.Adopt(t.Context(), "plc", 2, valid))
 				v := next()
 				seen(v)

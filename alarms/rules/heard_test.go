@@ -94,6 +94,29 @@ func TestDelayThatIsNotStoredGoesOnInTheSameEngine(t *testing.T) {
 	})
 }
 
+// It has stored a delay that was over before it could store that.
+func TestDelayThatIsOverDoesNotGoOnInTheSameEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, func(r *rules.Rule) { r.OnDelay = 20 * time.Second }))
+		defer s.stop()
+		a := s.engines[0]
+		require.NoError(t, a.rules.Adopt(t.Context(), "plc", 1, valid))
+		s.see(a, 90, false)
+		pass(50 * time.Millisecond) // stored, and the next is not as soon
+		s.see(a, 70, false)
+		pass(50 * time.Millisecond)
+		s.see(a, 90, false)
+		a.rules.Abandon("plc")
+		pass(5 * time.Second)
+		require.NoError(t, a.rules.Adopt(t.Context(), "plc", 2, valid))
+		s.see(a, 91, false)
+		pass(14900 * time.Millisecond)
+		require.Empty(t, kinds(t, a.service))
+		pass(200 * time.Millisecond)
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, a.service))
+	})
+}
+
 // An alarm that somebody has cleared is not due when its driver moves.
 func TestAlarmThatWasClearedBeginsItsDelayAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -193,8 +193,14 @@ func (r *Service) makeIdle(e *evaluation) {
 	delete(r.replaying, e)
 	e.idle, e.outage, e.points = true, nil, nil
 	e.deadline, e.recheck, e.heard, e.deaf = time.Time{}, time.Time{}, time.Time{}, true
-	if e.phase == PhaseOnDelay {
-		e.heard = e.since
+	until := e.since.Truncate(time.Microsecond) // as it is stored
+	switch e.phase {
+	case PhaseOnDelay:
+		e.heard, e.seen[0] = e.since, until
+	case PhaseNormal:
+		e.seen[0] = until
+	default:
+		e.seen[1] = until
 	}
 }
 
