@@ -40,7 +40,7 @@ func TestConnectionsThatTheServerHasClosed(t *testing.T) {
 		}
 		var ended int
 		require.NoError(t, admin.QueryRow(t.Context(), "SELECT COUNT(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").Scan(&ended))
-		require.Greater(t, ended, 4)
+		require.Greater(t, ended, 1)
 		for range 5 {
 			require.NoError(t, set.Update(t.Context(), "test", read))
 			require.NoError(t, set.View(t.Context(), "test", read))
