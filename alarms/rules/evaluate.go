@@ -47,6 +47,7 @@ type evaluation struct {
 	heard time.Time    // since when the condition is true by what was seen before another service evaluated the rule, or of it; zero if it is not
 	seen  [2]time.Time // when it was false last, and when true, of what another service has published, by that service
 	deaf  bool         // something may have been missed since heard
+	own   uint64       // epoch in which heard was evaluated here, see Adopt; zero if another service has published it
 
 	began  time.Time // when the condition became true, by the source; of the phases except PhaseNormal
 	turned time.Time // when it became false again, by the source; of PhaseOffDelay
@@ -65,7 +66,7 @@ func newEvaluation(rule Rule) (*evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{rule: rule, message: m, phase: PhaseNormal, timer: -1, labels: map[string]string{"ruleId": rule.ID}}
+	e := &evaluation{rule: rule, message: m, phase: PhaseNormal, timer: -1, deaf: true, labels: map[string]string{"ruleId": rule.ID}}
 	if rule.Group != "" {
 		e.labels["group"] = rule.Group
 	}
@@ -84,6 +85,7 @@ func (e *evaluation) restore(kept State, raised bool, now time.Time) {
 	case kept.Phase == PhaseOnDelay && !e.seen[0].After(kept.Since):
 		e.phase, e.since = PhaseOnDelay, kept.Since
 	case kept.Phase == PhaseActive, kept.Phase == PhaseOffDelay: // somebody has cleared the alarm
+	case kept.Since.After(e.seen[1]): // it was normal later
 	case e.rule.OnDelay > 0 && !e.heard.IsZero() && now.Sub(e.heard) < heardFor:
 		e.phase, e.since = PhaseOnDelay, e.heard
 	}
@@ -99,6 +101,9 @@ func (r *Service) restore(e *evaluation, kept State, raised bool, now time.Time)
 	if r.pending(e.rule.ID) {
 		kept, e.heard = State{}, time.Time{}
 		e.touch(r)
+	}
+	if e.own != 0 && r.adoptionOf(e).epoch != e.own+1 { // another service has evaluated it since, and was not heard
+		e.heard = time.Time{}
 	}
 	e.restore(kept, raised, now)
 	// Another service may have to continue the delay.

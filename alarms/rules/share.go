@@ -191,12 +191,13 @@ func (r *Service) rest(driver string, now time.Time) (resting []*evaluation) {
 func (r *Service) makeIdle(e *evaluation) {
 	r.timers.remove(e)
 	delete(r.replaying, e)
+	e.own = r.adoptionOf(e).epoch
 	e.idle, e.outage, e.points = true, nil, nil
 	e.deadline, e.recheck, e.heard, e.deaf = time.Time{}, time.Time{}, time.Time{}, true
 	until := e.since.Truncate(time.Microsecond) // as it is stored
 	switch e.phase {
 	case PhaseOnDelay:
-		e.heard, e.seen[0] = e.since, until
+		e.heard, e.seen = e.since, [2]time.Time{until, until}
 	case PhaseNormal:
 		e.seen[0] = until
 	default:
@@ -218,9 +219,13 @@ func (e *evaluation) hear(c *tags.Change, now time.Time) {
 		e.deaf = true
 		return
 	}
+	if e.tag.reason == tags.ReasonRemoved {
+		e.heard, e.over = time.Time{}, false
+		return
+	}
 	over, known := e.violated(now)
 	switch {
-	case !known:
+	case !known, e.deaf && e.within(over, now): // it depends on what was missed
 		return
 	case !over:
 		e.heard, e.seen[0] = time.Time{}, c.ServerTime
@@ -230,7 +235,15 @@ func (e *evaluation) hear(c *tags.Change, now time.Time) {
 		}
 		e.seen[1] = c.ServerTime
 	}
-	e.over, e.deaf = over, false
+	e.over, e.deaf, e.own = over, false, 0
+}
+
+// within reports whether the result of violated would be another one if the result before had been.
+func (e *evaluation) within(over bool, now time.Time) bool {
+	e.over = !e.over
+	other, _ := e.violated(now)
+	e.over = !e.over
+	return other != over
 }
 
 // withdraw drops what is pending of a rule and only the service may store that has adopted a driver. Storing is interrupted, and what is being stored is
