@@ -102,7 +102,7 @@ func (r *Service) restore(e *evaluation, kept State, raised bool, now time.Time)
 		kept, e.heard = State{}, time.Time{}
 		e.touch(r)
 	}
-	if epoch := r.adoptionOf(e).epoch; e.own != 0 && epoch != e.own && epoch != e.own+1 { // another service has evaluated it since, and was not heard
+	if e.own != 0 && r.adoptionOf(e).epoch > e.own+1 { // another service has evaluated it since, and was not heard
 		e.heard = time.Time{}
 	}
 	e.restore(kept, raised, now)

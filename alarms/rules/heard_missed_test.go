@@ -113,3 +113,29 @@ func TestDelayEndsWithTheTagInAnotherEngine(t *testing.T) {
 		require.Equal(t, append(before, alarms.Raised), kinds(t, p.service))
 	})
 }
+
+// A setpoint that is heard does not tell what was missed of the tag.
+func TestDelayIsNotHeardByItsSetpointAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.Deviation, func(r *rules.Rule) { r.OnDelay, r.Limit, r.SetpointTag = 20*time.Second, 10, "sp" }))
+		defer s.stop()
+		p := s.engines[0]
+		set := func(v float64) {
+			s.seq++
+			x := tags.Sample{Value: tags.FloatValue(v), Quality: tags.Good, SourceTime: time.Now(), ServerTime: time.Now()}
+			p.rules.Observe([]tags.Change{{Tag: &tags.Tag{Name: "sp", Driver: "mixer", DataType: tags.Float}, Sample: x, Seq: s.seq}})
+		}
+		set(50)
+		s.see(p, 90, true)
+		pass(time.Second)
+		s.seeLost(p, tags.FloatValue(90))
+		pass(time.Second)
+		set(51)
+		pass(8 * time.Second)
+		s.see(p, 90, true)
+		pass(2 * time.Second)
+		require.NoError(t, p.rules.Adopt(t.Context(), "plc", 2, valid))
+		s.see(p, 90, false)
+		requireRaisedAfter(t, p, 18*time.Second)
+	})
+}

@@ -235,7 +235,8 @@ func (e *evaluation) hear(c *tags.Change, now time.Time) {
 		}
 		e.seen[1] = c.ServerTime
 	}
-	e.over, e.deaf, e.own = over, false, 0
+	unheard := e.tag.reason == tags.ReasonEngine || e.setpoint != nil && e.setpoint.reason == tags.ReasonEngine
+	e.over, e.deaf, e.own = over, unheard, 0
 }
 
 // within reports whether the result of violated would be another one if the result before had been.
@@ -253,7 +254,7 @@ func (r *Service) withdraw(b *backlog, driver string) {
 	if !slices.ContainsFunc(b.pending, func(element *list.Element) bool { return !may(transitionOf(element)) }) {
 		return
 	}
-	var raised *transition // that is not cleared yet
+	var raised, last *transition // the one that is not cleared yet, and the last that is dropped
 	kept := b.pending[:b.inFlight:b.inFlight]
 	for i, element := range b.pending {
 		t := transitionOf(element)
@@ -269,6 +270,7 @@ func (r *Service) withdraw(b *backlog, driver string) {
 		default:
 			r.queue.Remove(element)
 		}
+		last = t
 		switch {
 		case t.signal.Raise != nil && raised == nil:
 			raised = t
@@ -282,6 +284,9 @@ func (r *Service) withdraw(b *backlog, driver string) {
 		}
 	}
 	b.pending = kept
+	if e := r.rules[b.rule]; last.signal.Raise == nil && (e == nil || e.tag == nil || e.tag.reason == tags.ReasonRemoved) {
+		r.queueSignal(b.rule, last.signal) // it may be that no service evaluates it
+	}
 	r.serial++
 	r.show(b)
 	r.left.dropped = true

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -426,6 +427,49 @@ func TestRuleThatIsRemovedBeforeItsAlarmIsStored(t *testing.T) {
 		require.NoError(t, p.rules.Settle(ctx), "something waits for a lease that is over")
 		require.Equal(t, []string{"0-1"}, p.lates(began))
 	})
+}
+
+// An engine that is alone ends the alarm of a rule that is not evaluated any more, also if it could not do so before its lease ended.
+func TestRuleThatEndsBeforeTheEndOfItsAlarmIsStored(t *testing.T) {
+	for name, end := range map[string]func(*testing.T, *shared, *plant){
+		"removed": func(t *testing.T, _ *shared, p *plant) { require.NoError(t, p.rules.Remove(t.Context(), "r", "", nil)) },
+		"disabled": func(t *testing.T, _ *shared, p *plant) {
+			_, err := p.rules.Update(t.Context(), "r", func(r *rules.Rule) error { r.Enabled = false; return nil })
+			require.NoError(t, err)
+		},
+		"tag removed": func(_ *testing.T, s *shared, p *plant) {
+			s.observe(p, tags.Sample{Quality: tags.Bad, Reason: tags.ReasonRemoved}, false)
+		},
+	} {
+		for _, inFlight := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, in flight %v", name, inFlight), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := share(t, 1, rule(rules.High, nil))
+					defer s.stop()
+					p := s.engines[0]
+					var lost atomic.Bool
+					s.adopt(p, "plc", func() bool { return !lost.Load() })
+					s.set(90)
+					require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
+					hold := make(chan struct{})
+					if inFlight {
+						s.store.hold = hold
+					}
+					s.store.broken.Store(true)
+					end(t, s, p)
+					synctest.Wait()
+					lost.Store(true)
+					p.rules.Abandon("plc")
+					close(hold)
+					pass(2 * time.Second)
+					s.store.broken.Store(false)
+					require.NoError(t, p.rules.Adopt(t.Context(), "plc", 2, valid))
+					pass(5 * time.Second)
+					require.Equal(t, []alarms.EventKind{alarms.Raised, alarms.Cleared}, s.kinds())
+				})
+			})
+		}
+	}
 }
 
 // What other engines have shown before may be old: neither does it clear an alarm that they have raised, nor raise one.
