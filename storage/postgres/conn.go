@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
+	"net"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -17,9 +20,23 @@ func openPool(config *pgx.ConnConfig) *sql.DB {
 
 type connector struct{ driver.Connector }
 
+// connecting marks the contexts in which connections of a pool are made.
+type connecting struct{}
+
+// withoutCancel returns dial without the connections that pgx makes only to ask the server to cancel a query. PgBouncer 1.18 ends by such requests
+// (https://github.com/pgbouncer/pgbouncer/issues/822), and others may cancel what another client does by then.
+func withoutCancel(dial pgconn.DialFunc) pgconn.DialFunc {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if ctx.Value(connecting{}) == nil {
+			return nil, errors.New("a pooler is not asked to cancel queries")
+		}
+		return dial(ctx, network, addr)
+	}
+}
+
 // Connect implements driver.Connector.
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
-	made, err := c.Connector.Connect(ctx)
+	made, err := c.Connector.Connect(context.WithValue(ctx, connecting{}, true))
 	if err != nil {
 		return nil, err
 	}

@@ -64,11 +64,14 @@ func Open(ctx context.Context, opts Options, schemas ...storage.Schema) (*storag
 	if err != nil {
 		return nil, err
 	}
+	if d.pooled {
+		config.DialFunc = withoutCancel(config.DialFunc)
+	}
 	pool := openPool(config)
 	pool.SetMaxOpenConns(opts.MaxConns)
 	pool.SetMaxIdleConns(opts.MaxConns)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	probe := stdlib.OpenDB(*config)
+	probe := openPool(config)
 	probe.SetMaxOpenConns(1)
 	one := storage.Pools{Read: pool, Write: pool, Probe: probe}
 	if !d.pooled { // what listens behind a pooler is a connection of the server, which others use too
