@@ -86,10 +86,10 @@ func (e *evaluation) restore(kept State, raised bool, now time.Time) {
 		e.phase, e.since = PhaseOnDelay, kept.Since
 	case kept.Phase == PhaseActive, kept.Phase == PhaseOffDelay: // somebody has cleared the alarm
 	case kept.Since.After(e.seen[1]): // it was normal later
-	case e.rule.OnDelay > 0 && !e.heard.IsZero() && now.Sub(e.heard) < heardFor:
+	case e.rule.OnDelay > 0 && !e.heard.IsZero() && now.Sub(e.heard) < e.rule.OnDelay+heardFor:
 		e.phase, e.since = PhaseOnDelay, e.heard
 	}
-	e.heard = time.Time{}
+	e.heard, e.began = time.Time{}, time.Time{}
 	e.over = e.phase == PhaseActive || e.phase == PhaseOnDelay
 	if e.phase != PhaseNormal { // the process did not run, which is an outage too
 		e.outage = &outage{forks: []*evaluation{e.fork()}}

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,6 +116,35 @@ func TestDelayThatIsOverDoesNotGoOnInTheSameEngine(t *testing.T) {
 		pass(200 * time.Millisecond)
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, a.service))
 	})
+}
+
+// An alarm that could not be stored is due at once when its engine gets the driver back, whatever its on-delay.
+func TestAlarmThatIsNotStoredIsDueInTheSameEngine(t *testing.T) {
+	for _, delay := range []time.Duration{5 * time.Second, 10 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			s := share(t, 1, rule(rules.High, func(r *rules.Rule) { r.OnDelay = delay }))
+			defer s.stop()
+			a := s.engines[0]
+			require.NoError(t, a.rules.Adopt(t.Context(), "plc", 1, valid))
+			s.see(a, 70, false)
+			pass(time.Second)
+			var lost atomic.Bool
+			a.rules.Abandon("plc")
+			require.NoError(t, a.rules.Adopt(t.Context(), "plc", 2, func() bool { return !lost.Load() }))
+			s.store.broken.Store(true)
+			s.see(a, 90, false)
+			pass(delay + time.Second)
+			lost.Store(true)
+			a.rules.Abandon("plc")
+			s.store.broken.Store(false)
+			pass(3 * time.Second)
+			require.NoError(t, a.rules.Adopt(t.Context(), "plc", 3, valid))
+			require.Empty(t, kinds(t, a.service))
+			s.see(a, 91, false)
+			pass(100 * time.Millisecond)
+			require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, a.service))
+		})
+	}
 }
 
 // An alarm that somebody has cleared is not due when its driver moves.

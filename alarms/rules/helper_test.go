@@ -84,6 +84,13 @@ func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64,
 	return f.memory.Write(ctx, refs, change)
 }
 
+func (f *flaky) PutRuleStates(ctx context.Context, states []rules.State) error {
+	if f.broken.Load() {
+		return errDisk
+	}
+	return f.memory.PutRuleStates(ctx, states)
+}
+
 func (f *flaky) UpdateRule(ctx context.Context, id string, update func(*rules.Rule) error) error {
 	if f.refuse.Load() {
 		return errDisk

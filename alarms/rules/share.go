@@ -192,7 +192,7 @@ func (r *Service) makeIdle(e *evaluation) {
 	r.timers.remove(e)
 	delete(r.replaying, e)
 	e.own = r.adoptionOf(e).epoch
-	e.idle, e.outage, e.points = true, nil, nil
+	e.idle, e.outage, e.points, e.doubt, e.beyond = true, nil, nil, false, reading{}
 	e.deadline, e.recheck, e.heard, e.deaf = time.Time{}, time.Time{}, time.Time{}, true
 	until := e.since.Truncate(time.Microsecond) // as it is stored
 	switch e.phase {
@@ -200,13 +200,15 @@ func (r *Service) makeIdle(e *evaluation) {
 		e.heard, e.seen = e.since, [2]time.Time{until, until}
 	case PhaseNormal:
 		e.seen[0] = until
-	default:
+	case PhaseActive:
+		e.heard, e.seen[1] = e.since.Add(-e.rule.OnDelay), until // if the alarm is not stored, it is due
+	case PhaseOffDelay:
 		e.seen[1] = until
 	}
 }
 
-// heardFor is how long ago a delay may have begun whose begin is not stored. Who has begun it stores it at once, unless it cannot reach the store: then it
-// loses the driver within seconds.
+// heardFor is how long ago, beyond its length, a delay may have begun whose begin is not stored. Who has begun it stores it at once, unless it cannot reach the store:
+// then it loses the driver within seconds.
 const heardFor = time.Minute
 
 // hear notes since when the condition of an idle rule is true by the samples that another service has published. If that service ends before it has stored the begin
@@ -247,7 +249,7 @@ func (e *evaluation) within(over bool, now time.Time) bool {
 	return other != over
 }
 
-// withdraw drops what is pending of a rule and only the service may store that has adopted a driver. Storing is interrupted, and what is being stored is
+// withdraw drops what is pending of a rule and may be stored only by the service that has adopted a driver. Storing is interrupted, and what is being stored is
 // dropped if that fails. The lock is held.
 func (r *Service) withdraw(b *backlog, driver string) {
 	may := func(t *transition) bool { return t.by.valid == nil || t.by.driver != driver }
