@@ -49,7 +49,7 @@ function View() {
   return <p class="panel missing">{t("missing")} <a href="#/">{t("overview")}</a></p>;
 }
 
-/** Apart from the session, whose renewals would draw the whole page and keep what was shown then. */
+/** Not the session itself: each of its renewals would render the whole page again, and keep the view that was shown then. */
 const signedIn = computed(() => session.value && true);
 
 function App() {
