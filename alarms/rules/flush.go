@@ -167,25 +167,29 @@ func (r *Service) keep(ctx, storing context.Context) {
 	for ctx.Err() == nil {
 		r.mu.Lock()
 		now := r.now()
-		urgent, dirty := r.queue.Len() > 0 || r.ended != "" || r.left.dropped, len(r.dirty) > 0
-		r.mu.Unlock()
+		urgent := r.queue.Len() > r.withheld || r.ended != "" || r.left.dropped
 		wait := time.Minute
+		switch {
+		case len(r.dirty) > 0:
+			wait = r.flushInterval
+		case r.withheld > 0:
+			wait = r.retryInterval
+		}
+		r.mu.Unlock()
+		since := now.Sub(saved)
 		switch {
 		case !failed.IsZero() && now.Sub(failed) >= 0 && now.Sub(failed) < r.retryInterval:
 			wait = r.retryInterval - now.Sub(failed)
-		case urgent || dirty && (now.Sub(saved) < 0 || now.Sub(saved) >= r.flushInterval):
+		case urgent || wait < time.Minute && (since < 0 || since >= wait):
 			failed = time.Time{}
 			err := r.flush(storing)
 			saved = r.now()
-			r.mu.Lock()
-			withheld := r.drivers != nil && r.queue.Len() > 0 // until Abandon is called
-			r.mu.Unlock()
-			if err != nil || withheld {
+			if err != nil {
 				failed = saved
 			}
 			continue
-		case dirty:
-			wait = r.flushInterval - now.Sub(saved)
+		case wait < time.Minute:
+			wait -= since
 		}
 		sleep(ctx, r.unsaved, wait)
 	}
@@ -279,10 +283,12 @@ func (r *Service) nextAttempt(interrupt context.CancelFunc) attempt {
 	n := min(r.queue.Len(), flushBatch)
 	next := attempt{of: make([]*backlog, 0, n), signals: make([]alarms.Signal, 0, n)}
 	lapsed := make(map[*backlog]bool)
+	r.withheld = 0
 	for e := r.queue.Front(); e != nil && len(next.signals) < n; e = e.Next() {
 		t := transitionOf(e)
 		if lapsed[t.of] || !t.by.stands() { // Abandon withdraws it, and what follows it has to wait
 			lapsed[t.of] = true
+			r.withheld++
 			continue
 		}
 		signal := t.signal

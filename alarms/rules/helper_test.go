@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -68,6 +69,7 @@ type flaky struct {
 	refuse atomic.Bool   // changes of rules fail
 	away   atomic.Bool   // the version of the rules cannot be read
 	hold   chan struct{} // when not nil, a write waits for it
+	slow   time.Duration // how long it takes to store states
 }
 
 var errLost = errors.New("the connection was lost at the commit")
@@ -85,6 +87,7 @@ func (f *flaky) Write(ctx context.Context, refs []alarms.Ref, change func(int64,
 }
 
 func (f *flaky) PutRuleStates(ctx context.Context, states []rules.State) error {
+	time.Sleep(f.slow)
 	if f.broken.Load() {
 		return errDisk
 	}

@@ -134,6 +134,8 @@ func (r *Service) rebind(e *evaluation) {
 			t.by = r.adoptionOf(e)
 		}
 	}
+	r.withheld = 0
+	poke(r.unsaved)
 }
 
 // putIdle replaces a rule in memory that is not evaluated here, and reports whether it has done so. The lock is held.

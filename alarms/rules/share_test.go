@@ -274,8 +274,11 @@ func TestALeaseThatEndsWhileTheDatabaseIsSilent(t *testing.T) {
 			}
 			s.store.hold = nil // it answers the others
 			s.adopt(b, "plc", valid)
-			s.set(95)
-			s.set(60)
+			for _, v := range []float64{95, 60} {
+				s.see(a, v, true)
+				s.see(b, v, false)
+				pass(time.Second)
+			}
 			close(hold)
 			pass(time.Minute)
 			a.rules.Abandon("plc")
@@ -505,5 +508,46 @@ func TestAdoptWhileTheStoreFails(t *testing.T) {
 		require.Error(t, s.engines[0].rules.Adopt(ctx, "plc", 1, valid))
 		s.adopt(s.engines[0], "plc", valid)
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, s.kinds())
+	})
+}
+
+// An alarm that is due while the store takes long for the states of other rules is stored as soon as those are.
+func TestAlarmIsStoredAfterStatesThatTakeLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, func(r *rules.Rule) { r.ID, r.OnDelay = "slow", 10*time.Minute }), rule(rules.High, func(r *rules.Rule) { r.Limit = 100 }))
+		defer s.stop()
+		s.store.slow = 200 * time.Millisecond
+		p := s.engines[0]
+		require.NoError(t, p.rules.Adopt(t.Context(), "plc", 1, valid))
+		s.see(p, 90, false)
+		pass(100 * time.Millisecond)
+		s.see(p, 110, false)
+		pass(150 * time.Millisecond)
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, p.service))
+	})
+}
+
+// Alarms of a driver that is still an engine's own are stored at once while those of another one, whose lease has ended, wait for Abandon.
+func TestAlarmsDoNotWaitForThoseOfALapsedLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := share(t, 1, rule(rules.High, nil), rule(rules.High, func(r *rules.Rule) { r.ID, r.Tag = "other", "other" }))
+		defer s.stop()
+		p := s.engines[0]
+		require.NoError(t, p.rules.Adopt(t.Context(), "plc", 1, func() bool { return false }))
+		require.NoError(t, p.rules.Adopt(t.Context(), "robot", 1, valid))
+		other := func(v float64) {
+			s.seq++
+			now := time.Now()
+			p.rules.Observe([]tags.Change{{Tag: &tags.Tag{Name: "other", Driver: "robot", DataType: tags.Float}, Seq: s.seq,
+				Sample: tags.Sample{Value: tags.FloatValue(v), Quality: tags.Good, SourceTime: now, ServerTime: now}}})
+		}
+		other(70)
+		pass(time.Second)
+		s.see(p, 90, false)
+		pass(100 * time.Millisecond)
+		require.Empty(t, kinds(t, p.service))
+		other(90)
+		pass(10 * time.Millisecond)
+		require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, p.service))
 	})
 }
