@@ -9,7 +9,7 @@ import { t, word } from "./strings";
 import { Grid, Mark, notify, phone, useRepeat, type Column } from "./ui";
 
 const tabs = ["active", "suppressed", "history"] as const;
-const holdFor = 4000; // ms that rows stand still after the pointer has moved over them
+const holdFor = 4000; // ms that rows stand still after the pointer has moved over them or they were scrolled
 
 /** Acknowledges occurrences and tells what came of it. */
 export async function acknowledge(ids: string[], comment: string): Promise<void> {
@@ -142,7 +142,7 @@ function useSteady<A extends unknown[]>(f: (...a: A) => void): (...a: A) => void
   return useCallback((...a: A) => newest.current(...a), []);
 }
 
-/** The list of now. It stands still while it is paused or the pointer is over it; the rows in it stay up to date. */
+/** The list of now. It stands still while it is paused or scrolled or the pointer moves over it; the rows in it stay up to date. */
 function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) {
   const [text, setText] = useState("");
   const [severity, setSeverity] = useState("");
@@ -177,7 +177,7 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
   let list = fresh;
   let held = 0;
   if (still) {
-    list = frozen.current.map((a) => alarms.get(a.id) ?? { ...a, isActive: false, acknowledgedAt: a.acknowledgedAt ?? a.triggeredAt });
+    list = frozen.current.map((a) => alarms.get(a.id) ?? (stateOf(a) === "Normal" ? a : { ...a, isActive: false, acknowledgedAt: a.acknowledgedAt ?? a.triggeredAt }));
     const before = new Set(list.map((a) => a.id));
     held = fresh.filter((a) => !before.has(a.id)).length;
   }

@@ -120,6 +120,7 @@ interface GridProps {
   onRange?: (first: number, end: number) => void;
   /** Called with the rows that are wholly in sight, when scrolling has stopped. */
   onSight?: (first: number, end: number) => void;
+  /** Called when somebody moves the pointer over the rows or scrolls them. */
   onPointer?: () => void;
   sorted?: { id: string; down: boolean };
   onSort?: (id: string) => void;
@@ -129,6 +130,8 @@ interface GridProps {
 }
 
 const stopped = 60; // ms without scrolling
+const spare = { still: 4, scrolled: 16 }; // rows out of sight on either side, at least: they are there before the page can render what a scroll brings
+const step = 4; // rows that come and go at once: fewer frames have to lay out and paint rows
 
 /** A table of any length: only rows in sight are there. While it is scrolled, nothing but its rows is rendered. */
 export function Grid(p: GridProps) {
@@ -139,22 +142,28 @@ export function Grid(p: GridProps) {
   const made = useRef<{ layout: string; rows: Map<number, Record<string, unknown>> }>({ layout: "", rows: new Map() });
   const head = 32;
   const [range, setRange] = useState<[number, number]>([0, 40]);
-  const look = () => {
-    const e = ref.current;
-    if (!e) return;
-    const first = Math.max(0, Math.floor(e.scrollTop / p.rowHeight) - 8);
-    const last = Math.ceil((e.scrollTop + e.clientHeight) / p.rowHeight) + 8;
+  const show = (more: number) => {
+    const e = ref.current!, height = latest.current.rowHeight;
+    const top = e.scrollTop / height, bottom = (e.scrollTop + e.clientHeight) / height;
+    const first = Math.max(0, Math.floor((top - more) / step) * step), last = Math.ceil((bottom + more) / step) * step;
     setRange((r) => (r[0] === first && r[1] === last ? r : [first, last]));
+    return { top, bottom, first, last };
+  };
+  const look = (more: number) => {
+    if (!ref.current) return;
+    show(more);
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
+      const { top, bottom, first, last } = show(spare.still);
       const { count, rowHeight, onRange, onSight } = latest.current;
       onRange?.(first, Math.min(last, count));
-      onSight?.(Math.ceil(e.scrollTop / rowHeight), Math.min(count, Math.floor((e.scrollTop + e.clientHeight - (phone.value ? 0 : head)) / rowHeight)));
+      onSight?.(Math.ceil(top), Math.min(count, Math.floor(bottom - (phone.value ? 0 : head / rowHeight))));
     }, stopped);
   };
   useLayoutEffect(() => {
-    look();
-    const o = new ResizeObserver(look);
+    const still = () => look(spare.still);
+    still();
+    const o = new ResizeObserver(still);
     if (ref.current) o.observe(ref.current);
     return () => o.disconnect();
   }, [p.rowHeight, p.count]);
@@ -202,7 +211,7 @@ export function Grid(p: GridProps) {
     <div
       class="grid" ref={ref} role="grid" tabIndex={0} aria-label={p.label} aria-rowcount={p.count + 1} aria-colcount={p.columns.length} aria-busy={p.busy}
       aria-multiselectable={p.selectable || undefined} aria-activedescendant={p.active >= first && p.active < last ? id(p.active) : undefined}
-      onScroll={look} onKeyDown={onKeyDown} onPointerMove={p.onPointer}
+      onScroll={() => { p.onPointer?.(); look(spare.scrolled); }} onKeyDown={onKeyDown} onPointerMove={p.onPointer}
     >
       <div role="rowgroup" class="head" style={{ minWidth }}>
         <div role="row" aria-rowindex={1} class="row" style={template}>

@@ -85,27 +85,53 @@ async function used(name, f) {
   return { [`%renderer-${name}`]: (100 * (after.renderer - before.renderer)) / s, [`%drawing-${name}`]: (100 * ((after.GPU ?? 0) - (before.GPU ?? 0))) / s };
 }
 
+/** Counts the frames that are drawn to the screen while f runs. */
+async function drawn(f) {
+  let frames = 0;
+  const count = ({ value }) => { frames += value.filter((e) => e.name === "DirectRenderer::DrawFrame").length; };
+  host.on("Tracing.dataCollected", count);
+  await host.send("Tracing.start", { transferMode: "ReportEvents", traceConfig: { includedCategories: ["viz"] } });
+  const start = performance.now();
+  await f();
+  const s = (performance.now() - start) / 1000;
+  const complete = new Promise((done) => host.once("Tracing.tracingComplete", done));
+  await host.send("Tracing.end");
+  await complete;
+  host.off("Tracing.dataCollected", count);
+  return frames / s;
+}
+
 /** Scrolls the grid up and down for some seconds, and returns the figures of its frames. */
 async function scroll(page, name) {
   const cdp = await page.context().newCDPSession(page);
   const box = await page.locator(".grid").first().boundingBox();
   await page.evaluate(() => {
-    const at = (window.frames60 = []);
-    const tick = (t) => { if (window.frames60 === at) { at.push(t); requestAnimationFrame(tick); } };
+    const at = (window.frames60 = []), grid = document.querySelector(".grid"), rows = grid.querySelector(".rows");
+    window.blank = 0;
+    const tick = (t) => {
+      if (window.frames60 !== at) return;
+      at.push(t);
+      const [first, last] = [rows.firstElementChild, rows.lastElementChild]; // what the screen showed since the frame before
+      if (first.offsetTop > grid.scrollTop || last.offsetTop + last.offsetHeight < Math.min(grid.scrollTop + grid.clientHeight - 32, rows.offsetHeight)) window.blank++;
+      requestAnimationFrame(tick);
+    };
     requestAnimationFrame(tick);
     window.long = 0;
     window.watcher = new PerformanceObserver((l) => (window.long += l.getEntries().length));
     window.watcher.observe({ type: "longtask" });
   });
+  let fps = 0;
   const share = await used(name, async () => {
-    for (let i = 0; i < 3; i++) for (const yDistance of [-6000, 6000]) await cdp.send("Input.synthesizeScrollGesture", { x: box.x + 300, y: box.y + 300, yDistance, speed: 3000, gestureSourceType: "mouse" });
+    fps = await drawn(async () => {
+      for (let i = 0; i < 3; i++) for (const yDistance of [-6000, 6000]) await cdp.send("Input.synthesizeScrollGesture", { x: box.x + 300, y: box.y + 300, yDistance, speed: 3000, gestureSourceType: "mouse" });
+    });
   });
-  const { at, long } = await page.evaluate(() => { const r = { at: window.frames60, long: window.long }; window.frames60 = undefined; window.watcher.disconnect(); return r; });
+  const { at, long, blank } = await page.evaluate(() => { const r = { at: window.frames60, long: window.long, blank: window.blank }; window.frames60 = undefined; window.watcher.disconnect(); return r; });
   await cdp.detach();
   const lengths = at.slice(1).map((t, i) => t - at[i]).sort((a, b) => a - b);
   const total = at[at.length - 1] - at[0];
   const dropped = lengths.reduce((n, l) => n + Math.max(0, Math.round(l / (1000 / 60)) - 1), 0);
-  return { ...share, [`fps-${name}`]: (1000 * lengths.length) / total, [`ms-frame-p99-${name}`]: lengths[Math.floor(lengths.length * 0.99)], [`%dropped-${name}`]: (100 * dropped) / (lengths.length + dropped), [`longtasks-${name}`]: long };
+  return { ...share, [`fps-${name}`]: fps, [`fps-of-page-${name}`]: (1000 * lengths.length) / total, [`ms-frame-p99-${name}`]: lengths[Math.floor(lengths.length * 0.99)], [`%dropped-${name}`]: (100 * dropped) / (lengths.length + dropped), [`longtasks-${name}`]: long, [`%blank-${name}`]: (100 * blank) / at.length };
 }
 
 /** What is kept after garbage collection: heap and nodes of the page; and resident memory of the renderer. */
