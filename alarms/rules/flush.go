@@ -69,19 +69,19 @@ func (r *Service) transit(e *evaluation, s alarms.Signal) {
 		r.stats.Coalesced += 2
 		return
 	}
-	r.queueSignal(e.rule.ID, s)
-	transitionOf(r.queue.Back()).by = r.adoptionOf(e)
+	r.enqueue(b, s, r.adoptionOf(e))
 }
 
-// queueSignal appends a signal of a rule to the queue. The lock is held.
+// queueSignal appends a signal of a rule to the queue that may always be stored. The lock is held.
 func (r *Service) queueSignal(rule string, s alarms.Signal) {
-	r.enqueue(r.backlog(rule), s)
+	r.enqueue(r.backlog(rule), s, adoption{})
 }
 
 // enqueue appends a signal to a backlog and to the queue. The lock is held.
-func (r *Service) enqueue(b *backlog, s alarms.Signal) {
+func (r *Service) enqueue(b *backlog, s alarms.Signal, by adoption) {
 	r.queued++
-	b.pending = append(b.pending, r.queue.PushBack(&transition{of: b, signal: s, number: r.queued}))
+	b.pending = append(b.pending, r.queue.PushBack(&transition{of: b, signal: s, number: r.queued, by: by}))
+	r.storable = r.storable || by.stands()
 	poke(r.unsaved)
 }
 
@@ -167,20 +167,17 @@ func (r *Service) keep(ctx, storing context.Context) {
 	for ctx.Err() == nil {
 		r.mu.Lock()
 		now := r.now()
-		urgent := r.queue.Len() > r.withheld || r.ended != "" || r.left.dropped
-		wait := time.Minute
-		switch {
-		case len(r.dirty) > 0:
-			wait = r.flushInterval
-		case r.withheld > 0:
-			wait = r.retryInterval
+		urgent := r.storable || r.ended != "" || r.left.dropped
+		idle, interval := r.queue.Len() == 0, r.retryInterval
+		if len(r.dirty) > 0 {
+			idle, interval = false, r.flushInterval
 		}
 		r.mu.Unlock()
-		since := now.Sub(saved)
+		wait, since := time.Minute, now.Sub(saved)
 		switch {
 		case !failed.IsZero() && now.Sub(failed) >= 0 && now.Sub(failed) < r.retryInterval:
 			wait = r.retryInterval - now.Sub(failed)
-		case urgent || wait < time.Minute && (since < 0 || since >= wait):
+		case urgent || !idle && (since < 0 || since >= interval):
 			failed = time.Time{}
 			err := r.flush(storing)
 			saved = r.now()
@@ -188,8 +185,8 @@ func (r *Service) keep(ctx, storing context.Context) {
 				failed = saved
 			}
 			continue
-		case wait < time.Minute:
-			wait -= since
+		case !idle:
+			wait = interval - since
 		}
 		sleep(ctx, r.unsaved, wait)
 	}
@@ -283,12 +280,10 @@ func (r *Service) nextAttempt(interrupt context.CancelFunc) attempt {
 	n := min(r.queue.Len(), flushBatch)
 	next := attempt{of: make([]*backlog, 0, n), signals: make([]alarms.Signal, 0, n)}
 	lapsed := make(map[*backlog]bool)
-	r.withheld = 0
 	for e := r.queue.Front(); e != nil && len(next.signals) < n; e = e.Next() {
 		t := transitionOf(e)
 		if lapsed[t.of] || !t.by.stands() { // Abandon withdraws it, and what follows it has to wait
 			lapsed[t.of] = true
-			r.withheld++
 			continue
 		}
 		signal := t.signal
@@ -296,6 +291,7 @@ func (r *Service) nextAttempt(interrupt context.CancelFunc) attempt {
 		next.of, next.signals = append(next.of, t.of), append(next.signals, signal)
 		t.of.inFlight++
 	}
+	r.storable = len(next.signals) > 0
 	return next
 }
 

@@ -49,7 +49,7 @@ func withID(a *alarms.Alarm, id string) *alarms.Alarm {
 
 // queueLateSignal appends the signal of an occurrence that is over to the queue. The lock is held.
 func (r *Service) queueLateSignal(rule string, s alarms.Signal) {
-	r.enqueue(r.lateBacklog(rule), s)
+	r.enqueue(r.lateBacklog(rule), s, adoption{})
 	r.lateQueued++
 	r.serial++
 }

@@ -51,8 +51,7 @@ func (r *Service) takeLeft(e *evaluation, lasts, active bool) (bool, bool) {
 	delete(r.left.signals, e.rule.ID)
 	r.serial++
 	for _, s := range signals {
-		r.queueSignal(e.rule.ID, s.Signal)
-		transitionOf(r.queue.Back()).by = by
+		r.enqueue(r.backlog(e.rule.ID), s.Signal, by)
 		lasts = s.Raise != nil
 		active = lasts || e.rule.Latching && active
 	}

@@ -99,7 +99,7 @@ type Service struct {
 	serial       uint64              // counts transitions
 	queue        list.List           // transitions to be stored, oldest first
 	queued       uint64              // counts what was put into queue
-	withheld     int                 // transitions of queue that the last attempt left out, since they may not be stored until Abandon is called
+	storable     bool                // queue may have transitions that need not wait until Abandon is called
 	moved        chan struct{}       // closed when the front of queue changes; nil when nobody waits
 	backlogs     map[string]*backlog // by the id of the rule
 	lateBacklogs map[string]*backlog // occurrences that are over, likewise; they are in queue too

@@ -129,13 +129,18 @@ func (r *Service) rebind(e *evaluation) {
 	if b == nil {
 		return
 	}
+	by := r.adoptionOf(e)
 	for _, element := range b.pending {
-		if t := transitionOf(element); t.by.driver != "" {
-			t.by = r.adoptionOf(e)
+		t := transitionOf(element)
+		if t.by.driver == "" {
+			continue
 		}
+		if t.by.driver != by.driver || t.by.epoch != by.epoch {
+			r.storable = true
+			poke(r.unsaved)
+		}
+		t.by = by
 	}
-	r.withheld = 0
-	poke(r.unsaved)
 }
 
 // putIdle replaces a rule in memory that is not evaluated here, and reports whether it has done so. The lock is held.

@@ -526,28 +526,3 @@ func TestAlarmIsStoredAfterStatesThatTakeLong(t *testing.T) {
 		require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, p.service))
 	})
 }
-
-// Alarms of a driver that is still an engine's own are stored at once while those of another one, whose lease has ended, wait for Abandon.
-func TestAlarmsDoNotWaitForThoseOfALapsedLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := share(t, 1, rule(rules.High, nil), rule(rules.High, func(r *rules.Rule) { r.ID, r.Tag = "other", "other" }))
-		defer s.stop()
-		p := s.engines[0]
-		require.NoError(t, p.rules.Adopt(t.Context(), "plc", 1, func() bool { return false }))
-		require.NoError(t, p.rules.Adopt(t.Context(), "robot", 1, valid))
-		other := func(v float64) {
-			s.seq++
-			now := time.Now()
-			p.rules.Observe([]tags.Change{{Tag: &tags.Tag{Name: "other", Driver: "robot", DataType: tags.Float}, Seq: s.seq,
-				Sample: tags.Sample{Value: tags.FloatValue(v), Quality: tags.Good, SourceTime: now, ServerTime: now}}})
-		}
-		other(70)
-		pass(time.Second)
-		s.see(p, 90, false)
-		pass(100 * time.Millisecond)
-		require.Empty(t, kinds(t, p.service))
-		other(90)
-		pass(10 * time.Millisecond)
-		require.Equal(t, []alarms.EventKind{alarms.Raised}, kinds(t, p.service))
-	})
-}

@@ -137,3 +137,9 @@ func TestTheTrendOfTheConsoleInABrowser(t *testing.T) {
 	t.Parallel()
 	drive(t, "trend.cjs")
 }
+
+// Lists stand still while somebody reads them, and no longer.
+func TestTheListsOfTheConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	drive(t, "lists.cjs")
+}

@@ -185,7 +185,7 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
   filterBefore.current = filter;
   useEffect(() => {
     if (!still || paused || selection.size > 0) return;
-    const timer = setTimeout(() => again((n) => n + 1), holdFor);
+    const timer = setTimeout(() => again((n) => n + 1), moved.current + holdFor - Date.now());
     return () => clearTimeout(timer);
   });
 
@@ -215,7 +215,7 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
         {!suppressed && <button type="button" onClick={pickSight} disabled={selected.length === 0 && inSight().length === 0}>{selected.length ? t("select.none") : t("select.visible")}</button>}
         {!suppressed && <button type="button" disabled={!(selected.length === 1 || (selected.length === 0 && one))} onClick={() => setDialog({ kind: "shelve", list: selected.length ? selected : one ? [one] : [] })}>{t("shelve")}</button>}
         <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>{paused ? t("resume") : t("pause")}</button>
-        {still && held > 0 && <button type="button" class="held" onClick={() => { setPaused(false); setSelection(new Set()); moved.current = 0; again((n) => n + 1); }}>{t("held", { n: count(held) })}</button>}
+        {still && held > 0 && <button type="button" class="held" onClick={(e) => { e.currentTarget.closest("section")!.querySelector<HTMLElement>(".grid")!.focus(); setPaused(false); setSelection(new Set()); moved.current = 0; again((n) => n + 1); }}>{t("held", { n: count(held) })}</button>}
         <span class="spring" />
         <Filters text={text} onText={setText} severity={severity} onSeverity={setSeverity} />
         <span class="quiet counted" role="status">{t("alarms.count", { n: count(list.length) })}{!suppressed && summary.value.returned > 0 ? ` · ${t("alarms.returned", { n: count(summary.value.returned) })}` : ""}</span>
@@ -294,7 +294,7 @@ function Past({ chosen }: { chosen?: string }) {
       </div>
       {error ? <p class="error" role="alert">{problemText(error)}</p> : null}
       <Grid
-        label={t("alarms.history")} columns={columns(false, !!chosen)} count={total} rowHeight={phone.value ? 84 : 30} busy={busy} active={active} onActive={setActive}
+        key={`${text}\n${severity}\n${hours}`} label={t("alarms.history")} columns={columns(false, !!chosen)} count={total} rowHeight={phone.value ? 84 : 30} busy={busy} active={active} onActive={setActive}
         onEnter={(i) => { const a = at(i); if (a) go("alarms", "history", a.id); }}
         onRange={(first, last) => { for (let p = Math.floor(first / size) + 1; p <= Math.floor(Math.max(first, last - 1) / size) + 1 && p <= Math.ceil(total / size); p++) void load(p); }}
         row={(i, attributes) => {

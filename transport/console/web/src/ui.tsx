@@ -139,6 +139,7 @@ export function Grid(p: GridProps) {
   const latest = useRef(p);
   latest.current = p;
   const timer = useRef<ReturnType<typeof setTimeout>>();
+  const position = useRef(0); // of scrolling
   const made = useRef<{ layout: string; rows: Map<number, Record<string, unknown>> }>({ layout: "", rows: new Map() });
   const head = 32;
   const [range, setRange] = useState<[number, number]>([0, 40]);
@@ -180,6 +181,13 @@ export function Grid(p: GridProps) {
     if (top < e.scrollTop) e.scrollTop = top;
     else if (top + p.rowHeight > e.scrollTop + room) e.scrollTop = top + p.rowHeight - room;
   };
+  const onScroll = () => {
+    const e = ref.current!, before = position.current;
+    position.current = e.scrollTop;
+    const cut = e.scrollTop < before && e.scrollTop + e.clientHeight >= e.scrollHeight - 1; // up to the end, as nobody scrolls: the list has become shorter
+    if (!cut) p.onPointer?.();
+    look(spare.scrolled);
+  };
   const onKeyDown = (e: KeyboardEvent) => {
     if (e.target !== ref.current) return;
     const page = Math.max(1, Math.floor((ref.current!.clientHeight - head) / p.rowHeight) - 1);
@@ -211,7 +219,7 @@ export function Grid(p: GridProps) {
     <div
       class="grid" ref={ref} role="grid" tabIndex={0} aria-label={p.label} aria-rowcount={p.count + 1} aria-colcount={p.columns.length} aria-busy={p.busy}
       aria-multiselectable={p.selectable || undefined} aria-activedescendant={p.active >= first && p.active < last ? id(p.active) : undefined}
-      onScroll={() => { p.onPointer?.(); look(spare.scrolled); }} onKeyDown={onKeyDown} onPointerMove={p.onPointer}
+      onScroll={onScroll} onKeyDown={onKeyDown} onPointerMove={p.onPointer}
     >
       <div role="rowgroup" class="head" style={{ minWidth }}>
         <div role="row" aria-rowindex={1} class="row" style={template}>
