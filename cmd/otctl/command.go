@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -38,8 +39,11 @@ func ownCommands() []command {
 		{name: "completion", args: "bash|zsh|fish", about: "Print a script that completes commands, flags and names", least: 1, most: 1, takes: []string{"=bash zsh fish"},
 			run: func(_ context.Context, c *cli, args []string) error { return c.completionScript(args[0]) }},
 		{name: "version", about: "Print the version", run: func(_ context.Context, c *cli, _ []string) error {
-			_, err := fmt.Fprintln(c.out, release.String())
-			return err
+			raw, err := json.Marshal(map[string]string{"version": release.String()})
+			if err != nil {
+				return err
+			}
+			return c.show(raw, func() [][]string { return [][]string{{release.String()}} })
 		}},
 		{name: "help", args: "[COMMAND]", about: "List the commands", most: -1, run: func(_ context.Context, c *cli, args []string) error {
 			return c.help(c.out, strings.Join(args, " "))

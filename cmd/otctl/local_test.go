@@ -23,7 +23,9 @@ import (
 func TestCommandsWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, "127.0.0.1:1")
-	require.NotEmpty(t, u.ok("version"))
+	version := strings.TrimSpace(u.ok("version"))
+	require.NotEmpty(t, version)
+	require.JSONEq(t, `{"version":"`+version+`"}`, u.ok("version", "-o", "json"))
 	require.Contains(t, u.ok("help"), "tags get NAME...")
 	require.NotContains(t, u.ok("help", "alarms"), "tags")
 	r := u.run("tags", "set", "-h")
