@@ -58,7 +58,7 @@ func TestEnginesOfAPlantAreDrained(t *testing.T) {
 	require.True(t, drained.Draining)
 	require.Regexp(t, `hall-2 +drained +- `, u.run("engines", "list").out)
 	require.Equal(t, "KIND  ID  EPOCH  CANNOT BECAUSE\n", u.ok("engines", "get", "hall-2"))
-	u.fails(5, "no other engine is there", "engines", "drain", "hall-1")
+	u.fails(5, "no other engine is there to take the work over: hall-1 (NO_OTHER_ENGINE)", "engines", "drain", "hall-1")
 	r = u.run("engines", "list", "-o", "json")
 	var list struct{ Engines []struct{ Draining bool } }
 	require.NoError(t, json.Unmarshal([]byte(r.out), &list))
