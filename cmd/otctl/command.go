@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -38,8 +39,11 @@ func ownCommands() []command {
 		{name: "completion", args: "bash|zsh|fish", about: "Print a script that completes commands, flags and names", least: 1, most: 1, takes: []string{"=bash zsh fish"},
 			run: func(_ context.Context, c *cli, args []string) error { return c.completionScript(args[0]) }},
 		{name: "version", about: "Print the version", run: func(_ context.Context, c *cli, _ []string) error {
-			_, err := fmt.Fprintln(c.out, release.String())
-			return err
+			raw, err := json.Marshal(map[string]string{"version": release.String()})
+			if err != nil {
+				return err
+			}
+			return c.show(raw, func() [][]string { return [][]string{{release.String()}} })
 		}},
 		{name: "help", args: "[COMMAND]", about: "List the commands", most: -1, run: func(_ context.Context, c *cli, args []string) error {
 			return c.help(c.out, strings.Join(args, " "))
@@ -55,9 +59,9 @@ func (c *cli) dispatch(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "__complete" {
 		return c.complete(ctx, args[1:])
 	}
-	globals := c.flagSet("otctl", func() { _ = c.help(c.errOut, "") })
+	globals := c.flagSet("otctl")
 	if err := globals.Parse(args); err != nil {
-		return parseError(err)
+		return c.explain(err, func(w io.Writer) error { return c.help(w, "") })
 	}
 	words := globals.Args()
 	if len(words) == 0 {
@@ -69,13 +73,13 @@ func (c *cli) dispatch(ctx context.Context, args []string) error {
 	if !ok {
 		return c.unknown(all, words)
 	}
-	f := c.flagSet(found.name, func() { c.usage(found) })
+	f := c.flagSet(found.name)
 	if found.flags != nil {
 		found.flags(f)
 	}
 	rest, err := positional(f, rest)
 	if err != nil {
-		return parseError(err)
+		return c.explain(err, func(w io.Writer) error { return c.usage(w, found) })
 	}
 	if len(rest) < found.least || found.most >= 0 && len(rest) > found.most {
 		return usagef("usage: otctl %s", strings.TrimSpace(found.name+" [flags] "+found.args))
@@ -86,10 +90,12 @@ func (c *cli) dispatch(ctx context.Context, args []string) error {
 	return found.run(ctx, c, rest)
 }
 
-func parseError(err error) error {
+// explain prints the usage: to the output for who asked for it, and behind the error for who made a mistake.
+func (c *cli) explain(err error, usage func(io.Writer) error) error {
 	if errors.Is(err, flag.ErrHelp) {
-		return err
+		return usage(c.out)
 	}
+	_ = usage(c.errOut)
 	return errPrinted
 }
 
@@ -115,11 +121,11 @@ func (c *cli) unknown(all []command, words []string) error {
 	}
 	for _, one := range all {
 		if strings.HasPrefix(one.name, group+" ") {
-			_ = c.help(c.errOut, group)
+			err := errPrinted
 			if help {
-				return flag.ErrHelp
+				err = flag.ErrHelp
 			}
-			return errPrinted
+			return c.explain(err, func(w io.Writer) error { return c.help(w, group) })
 		}
 		names = append(names, one.name)
 	}
@@ -132,11 +138,11 @@ func (c *cli) unknown(all []command, words []string) error {
 
 func isHelp(word string) bool { return word == "-h" || word == "-help" || word == "--help" }
 
-// flagSet returns a set with the flags that every command has.
-func (c *cli) flagSet(name string, usage func()) *flag.FlagSet {
+// flagSet returns a set with the flags that every command has. It prints errors, and no usage.
+func (c *cli) flagSet(name string) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(c.errOut)
-	f.Usage = usage
+	f.Usage = func() {}
 	f.StringVar(&c.server, "server", cmp.Or(c.server, os.Getenv("OTCTL_SERVER")), "`URL` of the engine (OTCTL_SERVER; default: that of the last login, or http://localhost:5001)")
 	f.StringVar(&c.output, "o", cmp.Or(c.output, "table"), "output `FORMAT`: table or json, which is that of the API")
 	f.StringVar(&c.caFile, "ca-file", cmp.Or(c.caFile, os.Getenv("OTCTL_CA_FILE")), "`FILE` with the certificates to trust (OTCTL_CA_FILE; default: that of the login, or the system's)")
@@ -184,13 +190,15 @@ func takesValue(f *flag.FlagSet, arg string) bool {
 	return !ok || !b.IsBoolFlag()
 }
 
-func (c *cli) usage(one command) {
-	fmt.Fprintf(c.errOut, "%s\nusage: otctl %s\n", one.about, strings.TrimSpace(one.name+" [flags] "+one.args))
-	f := c.flagSet(one.name, nil)
+func (c *cli) usage(w io.Writer, one command) error {
+	_, err := fmt.Fprintf(w, "%s\nusage: otctl %s\n", one.about, strings.TrimSpace(one.name+" [flags] "+one.args))
+	f := c.flagSet(one.name)
+	f.SetOutput(w)
 	if one.flags != nil {
 		one.flags(f)
 	}
 	f.PrintDefaults()
+	return err
 }
 
 // help lists the commands of a group, or all.

@@ -99,7 +99,7 @@ func (c *cli) complete(ctx context.Context, words []string) error {
 
 func (c *cli) candidates(ctx context.Context, before []string, typed string) []string {
 	all := commands()
-	globals := c.flagSet("otctl", func() {})
+	globals := c.flagSet("otctl")
 	globals.SetOutput(io.Discard)
 	if globals.Parse(before) != nil {
 		return nil
@@ -108,7 +108,7 @@ func (c *cli) candidates(ctx context.Context, before []string, typed string) []s
 	if !ok {
 		return wordsOf(all, globals.Args())
 	}
-	f := c.flagSet(found.name, func() {})
+	f := c.flagSet(found.name)
 	f.SetOutput(io.Discard)
 	if found.flags != nil {
 		found.flags(f)

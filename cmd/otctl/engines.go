@@ -24,7 +24,7 @@ func engineCommands() []command {
 		{name: "engines drain", args: "NAME", about: "Have an engine give its work to the others", least: 1, most: 1, takes: []string{"engine"},
 			flags: func(f *flag.FlagSet) {
 				f.BoolVar(&undo, "undo", false, "have it take its share of the work again")
-				f.DurationVar(&wait, "wait", 30*time.Second, "how `LONG` to wait until it does nothing any more; 0 for not at all")
+				f.DurationVar(&wait, "wait", 30*time.Second, "how `LONG` to wait until it is done; 0 for not at all")
 			},
 			run: func(ctx context.Context, c *cli, args []string) error { return c.drainEngine(ctx, args[0], undo, wait) }},
 	}
@@ -113,29 +113,29 @@ func (c *cli) drainEngine(ctx context.Context, name string, undo bool, wait time
 	if err != nil {
 		return err
 	}
+	call := conn.DrainEngine
 	if undo {
-		_, err = receive(conn.UndrainEngine(ctx, id))
+		call = conn.UndrainEngine
+	}
+	if _, err := receive(call(ctx, id)); err != nil {
 		return unsure(err)
 	}
-	if _, err := receive(conn.DrainEngine(ctx, id)); err != nil {
-		return unsure(err)
-	}
-	return c.awaitDrained(ctx, conn, id, wait)
+	return c.awaitDrain(ctx, conn, id, !undo, wait)
 }
 
-// awaitDrained waits until an engine does nothing any more.
-func (c *cli) awaitDrained(ctx context.Context, conn *connection, id string, wait time.Duration) error {
+// awaitDrain waits until an engine is as it was told, and prints that.
+func (c *cli) awaitDrain(ctx context.Context, conn *connection, id string, drain bool, wait time.Duration) error {
 	for deadline := time.Now().Add(wait); ; {
-		e, _, err := get[client.EngineStatus](conn.GetEngineStatus(ctx, id))
-		switch {
-		case err != nil:
+		e, raw, err := get[client.EngineStatus](conn.GetEngineStatus(ctx, id))
+		if err != nil {
 			return err
-		case e.Draining && len(e.Owned) == 0:
-			return nil
-		case wait <= 0:
-			return nil
+		}
+		text, done := drainProgress(&e, drain)
+		switch {
+		case done || wait <= 0:
+			return c.show(raw, func() [][]string { return [][]string{{text}} })
 		case time.Now().After(deadline):
-			return failf(exitUnknown, "%s still does %s; it goes on", e.Name, amounts(e.Owned))
+			return failf(exitUnknown, "%s after %s; it goes on", text, wait)
 		}
 		select {
 		case <-time.After(500 * time.Millisecond):
@@ -143,6 +143,21 @@ func (c *cli) awaitDrained(ctx context.Context, conn *connection, id string, wai
 			return ctx.Err()
 		}
 	}
+}
+
+// drainProgress says how far an engine is with being drained, or with taking work again.
+func drainProgress(e *client.EngineStatus, drain bool) (text string, done bool) {
+	switch {
+	case !drain && e.Draining:
+		return "the engine " + e.Name + " is about to take its share of the work", false
+	case !drain:
+		return "the engine " + e.Name + " takes its share of the work", true
+	case e.Draining && len(e.Owned) == 0:
+		return "the engine " + e.Name + " is drained", true
+	case len(e.Owned) == 0:
+		return "the engine " + e.Name + " hands over its work", false
+	}
+	return "the engine " + e.Name + " hands over its work and still does " + amounts(e.Owned), false
 }
 
 // findEngine returns the id of an engine by its name or id.

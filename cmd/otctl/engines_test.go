@@ -18,7 +18,7 @@ func enginesAreShown(t *testing.T, u *user) {
 	require.NotNil(t, found, text)
 	require.Regexp(t, `(?m)^driver +sim +0`, u.ok("engines", "get", found[1]))
 	u.fails(5, "no other engine is there", "engines", "drain", found[1])
-	u.ok("engines", "drain", found[1], "-undo")
+	require.Equal(t, "the engine "+found[1]+" takes its share of the work\n", u.ok("engines", "drain", found[1], "-undo"))
 	u.fails(4, `there is no engine "nope"`, "engines", "get", "nope")
 	require.Regexp(t, `sim +Simulation +Online +- `, u.ok("drivers", "list"))
 	require.Contains(t, u.ok("__complete", "engines", "drain", ""), found[1]+"\t")
@@ -48,16 +48,23 @@ func TestEnginesOfAPlantAreDrained(t *testing.T) {
 	require.Equal(t, "no engine does driver mixer: hall-1: it does not have the label hall=9; hall-2: it does not have the label hall=9\n", u.run("engines", "list").err)
 
 	r := u.run("engines", "drain", "hall-2")
-	require.Equal(t, 0, r.code, r.err)
+	require.Equal(t, result{out: "the engine hall-2 is drained\n"}, r)
+	var drained struct {
+		Name     string
+		Draining bool
+	}
+	require.NoError(t, json.Unmarshal([]byte(u.ok("engines", "drain", "hall-2", "-o", "json")), &drained), "again")
+	require.Equal(t, "hall-2", drained.Name)
+	require.True(t, drained.Draining)
 	require.Regexp(t, `hall-2 +drained +- `, u.run("engines", "list").out)
 	require.Equal(t, "KIND  ID  EPOCH  CANNOT BECAUSE\n", u.ok("engines", "get", "hall-2"))
-	u.fails(5, "no other engine is there", "engines", "drain", "hall-1")
+	u.fails(5, "no other engine is there to take the work over: hall-1 (NO_OTHER_ENGINE)", "engines", "drain", "hall-1")
 	r = u.run("engines", "list", "-o", "json")
 	var list struct{ Engines []struct{ Draining bool } }
 	require.NoError(t, json.Unmarshal([]byte(r.out), &list))
 	require.Len(t, list.Engines, 2)
 	require.True(t, list.Engines[1].Draining)
 
-	u.ok("engines", "drain", "hall-2", "--undo")
+	require.Equal(t, "the engine hall-2 takes its share of the work\n", u.ok("engines", "drain", "hall-2", "--undo"))
 	eventually(t, "the engine takes no work again", lists(`hall-2 +active +[^\n]*driver \d`))
 }

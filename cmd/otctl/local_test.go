@@ -23,20 +23,35 @@ import (
 func TestCommandsWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	u := newUser(t, "127.0.0.1:1")
-	require.NotEmpty(t, u.ok("version"))
+	version := strings.TrimSpace(u.ok("version"))
+	require.NotEmpty(t, version)
+	require.JSONEq(t, `{"version":"`+version+`"}`, u.ok("version", "-o", "json"))
 	require.Contains(t, u.ok("help"), "tags get NAME...")
 	require.NotContains(t, u.ok("help", "alarms"), "tags")
-	r := u.run("tags", "set", "-h")
-	require.Equal(t, 0, r.code)
-	require.Contains(t, r.err, "-confirm")
-	require.Equal(t, 2, u.run().code)
-	require.Equal(t, 2, u.run("tags", "list", "-nope").code)
+	helpIsPrintedWhereItBelongs(t, u)
 	u.fails(2, `is "tags list" meant?`, "tags", "lsit")
-	u.fails(1, "refused", "tags", "list")
-	u.fails(1, "refused", "tags", "set", "a", "1")
+	for _, words := range []string{"tags list", "tags set a 1"} {
+		require.Equal(t, result{code: 1, err: "otctl: the engine at http://127.0.0.1:1 cannot be reached: connection refused\n"}, u.run(strings.Fields(words)...))
+	}
 	u.fails(2, "-server", "tags", "list", "-server", "ftp://x")
 	u.fails(2, "no terminal", "login", "-user", "admin")
 	u.fails(1, "no certificate", "tags", "list", "-ca-file", os.DevNull)
+}
+
+// helpIsPrintedWhereItBelongs: help that was asked for is output, and that after a mistake is not.
+func helpIsPrintedWhereItBelongs(t *testing.T, u *user) {
+	for words, line := range map[string]string{"": "usage: otctl COMMAND", "tags": "tags get NAME...", "tags set": "-confirm"} {
+		for _, flag := range []string{"-h", "--help"} {
+			require.Contains(t, u.ok(append(strings.Fields(words), flag)...), line)
+		}
+	}
+	for words, line := range map[string]string{"": "usage: otctl COMMAND", "tags": "tags get NAME...", "tags set -nope": "-confirm", "-nope": "usage: otctl COMMAND"} {
+		r := u.run(strings.Fields(words)...)
+		require.Equal(t, 2, r.code, words)
+		require.Empty(t, r.out, words)
+		require.Contains(t, r.err, line, words)
+	}
+	require.Contains(t, u.run("tags", "set", "-nope").err, "flag provided but not defined: -nope\n")
 }
 
 // fake is an engine that answers as a test wants.

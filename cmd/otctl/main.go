@@ -13,7 +13,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -104,7 +103,7 @@ func (c *cli) exitCode(ctx context.Context, err error) int {
 		unread  *outputError
 	)
 	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	case err == nil:
 		return 0
 	case errors.Is(err, errPrinted):
 		return exitUsage

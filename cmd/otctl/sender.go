@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"os"
 	"sync/atomic"
 	"time"
@@ -114,18 +116,37 @@ func (s *sender) once(r *http.Request, token string) (*http.Response, error) {
 	answer, err := s.http.Do(r)
 	if err != nil {
 		timer.Stop()
-		if cause := context.Cause(ctx); errors.Is(cause, silent) {
+		gone := errors.Is(context.Cause(ctx), silent)
+		if gone {
 			err = silent
 		}
 		cancel(nil)
-		if !connected.Load() {
+		switch {
+		case connected.Load():
+			return nil, err
+		case gone:
 			return nil, notSent{err}
 		}
-		return nil, err
+		return nil, notSent{fmt.Errorf("the engine at %s cannot be reached: %w", s.server, reason(err))}
 	}
 	timer.Stop()
 	answer.Body = &readBody{answer.Body, timer, limit, cancel, ctx, silent}
 	return answer, nil
+}
+
+// reason returns why there is no connection, without the request and the addresses that were tried.
+func reason(err error) error {
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err
+	}
+	if dial, ok := err.(*net.OpError); ok && dial.Op == "dial" {
+		err = dial.Err
+	}
+	if call, ok := err.(*os.SyscallError); ok {
+		err = call.Err
+	}
+	return err
 }
 
 // sentBody restarts the timer as the body leaves.

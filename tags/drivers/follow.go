@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/otkit/otkit/fault"
@@ -114,8 +117,8 @@ func (s *Service) Declare(ctx context.Context, list []Definition, replace bool) 
 			return err
 		}
 		if old := byID[def.ID]; old != nil && (!replace || !old.Declared) {
-			if member := differs(old, def); member != "" {
-				return contradicts(def.ID, member)
+			if differs(old, def) != "" {
+				return contradicts(old, def)
 			}
 		}
 	}
@@ -148,8 +151,8 @@ func (s *Service) declare(ctx context.Context, def Definition, old *Definition) 
 			return err
 		}
 		old = &there
-		if member := differs(old, &def); member != "" {
-			return contradicts(def.ID, member)
+		if differs(old, &def) != "" {
+			return contradicts(old, &def)
 		}
 	}
 	if differs(old, &def) == "" && old.Declared {
@@ -159,8 +162,35 @@ func (s *Service) declare(ctx context.Context, def Definition, old *Definition) 
 	return s.repo.Update(ctx, def, old.Revision)
 }
 
-func contradicts(id, member string) error {
-	return ErrContradicts.On("driverId", id).With("member", member).Because("%s differs", member)
+// contradicts names the member in which a driver of the settings is not the stored one, and both values. Those of its own settings may be secret.
+func contradicts(stored, declared *Definition) error {
+	member := differs(stored, declared)
+	err := ErrContradicts.On("driverId", declared.ID).With("member", member)
+	if member == "settings" {
+		return err.Because("its own settings differ")
+	}
+	return err.Because("%s is %s in the settings and %s in the database", member, declared.member(member), stored.member(member))
+}
+
+// member returns a member of a definition as text, by its name in the API.
+func (d *Definition) member(name string) string {
+	switch name {
+	case "type":
+		return d.Type
+	case "enabled":
+		return strconv.FormatBool(d.Enabled)
+	case "ipAddress":
+		return strconv.Quote(d.IPAddress)
+	case "port":
+		return strconv.Itoa(d.Port)
+	case "pollIntervalMs":
+		return strconv.FormatInt(d.PollInterval.Milliseconds(), 10)
+	case "timeoutMs":
+		return strconv.FormatInt(d.Timeout.Milliseconds(), 10)
+	case "backoffMaxMs":
+		return strconv.FormatInt(d.MaxBackoff.Milliseconds(), 10)
+	}
+	return strings.TrimPrefix(fmt.Sprint(d.Requires), "map")
 }
 
 // differs names a member in which two definitions differ, as it is called in the API; empty if they are the same.

@@ -80,8 +80,20 @@ func TestSettingsAreDeclared(t *testing.T) {
 	moved.IPAddress = "10.0.0.9"
 	err = b.Declare(t.Context(), []drivers.Definition{{ID: "new", Type: "Simulation"}, moved}, false)
 	require.ErrorIs(t, err, drivers.ErrContradicts)
-	require.ErrorContains(t, err, "press")
-	require.ErrorContains(t, err, "ipAddress")
+	require.EqualError(t, err, `the settings and the database have different drivers: press: ipAddress is "10.0.0.9" in the settings and "" in the database`)
+	for text, change := range map[string]func(*drivers.Definition){
+		"type is Simulation in the settings and Secretive in the database": func(d *drivers.Definition) { d.Type, d.Settings = "Simulation", nil },
+		"port is 7 in the settings and 0 in the database":                  func(d *drivers.Definition) { d.Port = 7 },
+		"pollIntervalMs is 20 in the settings and 10 in the database":      func(d *drivers.Definition) { d.PollInterval = 20 * time.Millisecond },
+		"timeoutMs is 5 in the settings and 0 in the database":             func(d *drivers.Definition) { d.Timeout = 5 * time.Millisecond },
+		"backoffMaxMs is 6 in the settings and 0 in the database":          func(d *drivers.Definition) { d.MaxBackoff = 6 * time.Millisecond },
+		"requires is [hall:9] in the settings and [] in the database":      func(d *drivers.Definition) { d.Requires = map[string]string{"hall": "9"} },
+		"its own settings differ":                                          func(d *drivers.Definition) { d.Settings = settings(`{"Host":"one","Code":"4711"}`) },
+	} {
+		other := press
+		change(&other)
+		require.EqualError(t, b.Declare(t.Context(), []drivers.Definition{other}, false), "the settings and the database have different drivers: press: "+text)
+	}
 	_, err = b.Get("new")
 	require.ErrorIs(t, err, drivers.ErrNotFound, "nothing is stored")
 

@@ -1,6 +1,7 @@
 package clusterpart
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -37,11 +38,12 @@ type (
 // if it is the last that is not drained, cluster.ErrNoOtherEngine.
 func (c *Cluster) DrainEngine(ctx context.Context, engine string, drain bool) error {
 	sessions := c.member.View().Sessions
-	if !slices.ContainsFunc(sessions, func(s cluster.Session) bool { return s.Engine == engine }) {
+	i := slices.IndexFunc(sessions, func(s cluster.Session) bool { return s.Engine == engine })
+	if i < 0 {
 		return cluster.ErrEngineNotFound.On("engineId", engine)
 	}
 	if drain && !slices.ContainsFunc(sessions, func(s cluster.Session) bool { return s.Engine != engine && !s.Draining }) {
-		return cluster.ErrNoOtherEngine.On("engineId", engine)
+		return noOtherEngine(engine, sessions[i].Name)
 	}
 	if engine == c.opts.Engine {
 		return c.drainSelf(drain)
@@ -61,6 +63,11 @@ func (c *Cluster) DrainEngine(ctx context.Context, engine string, drain bool) er
 		return errDrainFile.On("engineId", engine)
 	}
 	return nil
+}
+
+// noOtherEngine names an engine as people do, if it has a name.
+func noOtherEngine(id, name string) error {
+	return cluster.ErrNoOtherEngine.With("engineId", id).Because("%s", cmp.Or(name, id))
 }
 
 // serveDrain answers another engine.

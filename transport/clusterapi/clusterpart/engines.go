@@ -107,7 +107,7 @@ func (e *Engines) Drain(ctx context.Context, engine string, drain bool) error {
 	case engine != e.opts.Engine:
 		return cluster.ErrEngineNotFound.On("engineId", engine)
 	case drain:
-		return cluster.ErrNoOtherEngine.On("engineId", engine)
+		return noOtherEngine(engine, e.opts.Name)
 	}
 	return nil
 }

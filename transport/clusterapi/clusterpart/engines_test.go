@@ -240,7 +240,9 @@ func TestAnEngineThatIsAloneShowsItself(t *testing.T) {
 	require.NoError(t, report.Database)
 	broken = true
 	require.EqualError(t, e.Report(t.Context()).Database, "the database does not answer")
-	require.ErrorIs(t, e.Drain(t.Context(), "a", true), cluster.ErrNoOtherEngine)
+	err = e.Drain(t.Context(), "a", true)
+	require.ErrorIs(t, err, cluster.ErrNoOtherEngine)
+	require.EqualError(t, err, "no other engine is there to take the work over: engine a")
 	require.ErrorIs(t, e.Drain(t.Context(), "b", true), cluster.ErrEngineNotFound)
 	require.NoError(t, e.Drain(t.Context(), "a", false))
 }
