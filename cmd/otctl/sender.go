@@ -140,10 +140,13 @@ func reason(err error) error {
 	if errors.As(err, &request) {
 		err = request.Err
 	}
-	if dial, ok := err.(*net.OpError); ok && dial.Op == "dial" {
-		err = dial.Err
+	var dial *net.OpError
+	if !errors.As(err, &dial) || dial.Op != "dial" { // such as that of a proxy, whose address is of use
+		return err
 	}
-	if call, ok := err.(*os.SyscallError); ok {
+	err = dial.Err
+	var call *os.SyscallError
+	if errors.As(err, &call) {
 		err = call.Err
 	}
 	return err
