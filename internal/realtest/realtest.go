@@ -4,12 +4,14 @@
 package realtest
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 )
 
@@ -43,11 +45,15 @@ func Need(t testing.TB, program string, globs ...string) string {
 
 // FreePort returns a TCP port on 127.0.0.1 that is free, for a server that cannot be told to choose one itself, or that
 // must have it again after a restart. It is below those that systems give to connections and to listeners without a port.
+// Until the test ends, no other test is given it, in this process or another.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	const lowest, highest = 10_000, 32_000
 	for range 1000 {
 		port := lowest + rand.IntN(highest-lowest) //nolint:gosec // tests that run at the same time take different ones
+		if !reserve(t, port) {
+			continue
+		}
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			continue
@@ -59,4 +65,15 @@ func FreePort(t testing.TB) int {
 	}
 	t.Fatal("no port is free")
 	return 0
+}
+
+// reserve takes the UDP port of the same number until the test ends, on an address that no server of a test has, and reports whether it was free. Where there is no
+// such address, it is not known who else has the port.
+func reserve(t testing.TB, port int) bool {
+	mark, err := net.ListenUDP("udp6", &net.UDPAddr{IP: net.IPv6loopback, Port: port})
+	if err != nil {
+		return !errors.Is(err, syscall.EADDRINUSE)
+	}
+	t.Cleanup(func() { _ = mark.Close() })
+	return true
 }
