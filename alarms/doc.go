@@ -44,8 +44,8 @@
 //
 // # Sources
 //
-// Package alarms/rules raises alarms for tags, and package alarms/driveralarms for drivers. Other programs call
-// [Service.Raise] or [Service.Apply].
+// Package alarms/rules raises alarms for tags, package alarms/driveralarms for drivers and package alarms/enginealarms for engines.
+// Other programs call [Service.Raise] or [Service.Apply].
 //
 // # Writing
 //

@@ -101,6 +101,7 @@ type Member struct {
 	session  Session
 	state    State                // as last read
 	seen     map[string]time.Time // when a renewal of each session was seen last, by its ID; replaced, and never changed
+	lost     []Loss               // replaced, and never changed
 	failing  error                // why the session could not be renewed at the last try
 	life     context.Context      // ends with ErrLost when the leases do; a new one begins with the next renewal
 	end      context.CancelCauseFunc
@@ -117,9 +118,10 @@ type Member struct {
 	released bool                // no lease is left
 }
 
+// sighting is a session as it was when a renewal of it was seen last.
 type sighting struct {
-	beat uint64
-	at   time.Time
+	session Session
+	at      time.Time
 }
 
 type refusal struct {
@@ -224,8 +226,8 @@ func (m *Member) awaitName(ctx context.Context) error {
 			before, known := seen[s.ID]
 			switch {
 			case !known:
-				seen[s.ID] = sighting{s.Beat, now}
-			case before.beat != s.Beat:
+				seen[s.ID] = sighting{s, now}
+			case before.session.Beat != s.Beat:
 				return ErrDuplicate.On("engine", m.o.Engine).With("host", s.Host)
 			case now.Sub(before.at) >= m.o.TTL:
 				ended, err := m.o.Store.End(ctx, s.ID, s.Beat)

@@ -157,7 +157,7 @@ func TestForbiddenDependencies(t *testing.T) {
 // users are the domains that use others. All others stand alone.
 var users = map[string][]string{
 	"aas":        {"tags"},
-	"alarms":     {"tags", "devices", "discovery", "predictive"},
+	"alarms":     {"cluster", "tags", "devices", "discovery", "predictive"},
 	"alerting":   {"alarms"},
 	"devices":    {"tags"},
 	"discovery":  {"tags"},

@@ -15,6 +15,7 @@ import (
 	"github.com/otkit/otkit/alarms/bridgealarms"
 	"github.com/otkit/otkit/alarms/devicealarms"
 	"github.com/otkit/otkit/alarms/driveralarms"
+	"github.com/otkit/otkit/alarms/enginealarms"
 	"github.com/otkit/otkit/alarms/predictivealarms"
 	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/alerting/alertsource"
@@ -132,6 +133,7 @@ func TestConstructorsNameWhatIsMissing(t *testing.T) {
 		{"devicealarms.New", "source", func() (any, error) { return devicealarms.New(nil, service, devicealarms.Options{}) }},
 		{"predictivealarms.New", "source", func() (any, error) { return predictivealarms.New(nil, service, predictivealarms.Options{}) }},
 		{"predictivealarms.New target", "target", func() (any, error) { return predictivealarms.New(new(monitor.Latest), nil, predictivealarms.Options{}) }},
+		{"enginealarms.New", "plant", func() (any, error) { return enginealarms.New(nil, service, enginealarms.Options{}) }},
 		{"driveralarms.New", "source", func() (any, error) { return driveralarms.New(nil, service, driveralarms.Options{}) }},
 		{"rules.New", "store", func() (any, error) { return rules.New(ctx, nil, service, rules.Options{}) }},
 		{"rules.New target", "target", func() (any, error) { return rules.New(ctx, rules.NewMemory(memory), nil, rules.Options{}) }},

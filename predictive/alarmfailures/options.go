@@ -111,8 +111,8 @@ func (o *Options) complete() error {
 }
 
 // never are the prefixes of the keys of alarms that are no failures of an equipment: those of packages alarms/driveralarms,
-// alarms/bridgealarms and alarms/predictivealarms. A prediction that is recorded as a failure would confirm itself.
-var never = []string{"driver-", "bridge-", "predictive-"}
+// alarms/bridgealarms, alarms/enginealarms and alarms/predictivealarms. A prediction that is recorded as a failure would confirm itself.
+var never = []string{"driver-", "bridge-", "engine-", "predictive-"}
 
 // received is the prefix of the keys of alerts of other systems: alerting.ReceivedKeyPrefix.
 const received = "webhook:"

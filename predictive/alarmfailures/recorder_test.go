@@ -193,8 +193,8 @@ func TestAChatteringAlarmIsOneFailure(t *testing.T) {
 }
 
 func TestAlarmsThatAreNoFailures(t *testing.T) {
-	run(t, alarmfailures.Options{Keys: []string{"rule:*", "driver-*", "bridge-*", "predictive-*"}}, func(t *testing.T, s *shop) {
-		for _, key := range []string{"driver-offline:pump1", "bridge-offline:pump1", "predictive-failure:pump1", "other:pump1"} {
+	run(t, alarmfailures.Options{Keys: []string{"rule:*", "driver-*", "bridge-*", "engine-*", "predictive-*"}}, func(t *testing.T, s *shop) {
+		for _, key := range []string{"driver-offline:pump1", "bridge-offline:pump1", "engine-lost:pump1", "predictive-failure:pump1", "other:pump1"} {
 			_, err := s.alarms.Raise(t.Context(), alarms.Alarm{Key: key, Source: "pump1", Severity: alarms.Critical})
 			require.NoError(t, err)
 			_, err = s.alarms.Clear(t.Context(), alarms.ByKey(key), "", "")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alarms/driveralarms"
+	"github.com/otkit/otkit/alarms/enginealarms"
 	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/cluster"
 	"github.com/otkit/otkit/transport/alarmsapi"
@@ -87,7 +88,8 @@ type Alarms struct {
 	service *alarms.Service
 	rules   *rules.Service
 	drivers *driveralarms.Monitor
-	plant   *plant       // nil for an engine that is alone
+	plant   *plant // nil for an engine that is alone, as engines is
+	engines *enginealarms.Monitor
 	pending *pendingFile // nil for none
 }
 
@@ -129,6 +131,9 @@ func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 	o.Drivers.ExcludeTypes = append(slices.Clone(o.Drivers.ExcludeTypes), typeBridge)
 	if o.Cluster != nil {
 		a.plant = &plant{cluster: o.Cluster}
+		if a.engines, err = enginealarms.New(a.plant, a.service, enginealarms.Options{Logger: o.Logger, Now: o.Now}); err != nil {
+			return err
+		}
 		o.Drivers.Engine, o.Drivers.Plant = o.Cluster.Engine(), a.plant
 	}
 	a.drivers, err = driveralarms.New(t.Engine(), a.service, o.Drivers)
@@ -192,7 +197,8 @@ func (a *Alarms) jobs() []func(context.Context) {
 	})
 	jobs := []func(context.Context){a.drivers.Run, a.log, o.Cluster.Once("alarms-trim", trim)}
 	if a.plant != nil {
-		jobs = append(jobs, o.Cluster.Once("driver-alarms", a.plant.stand))
+		stand := func(ctx context.Context) { a.plant.stand(ctx, a.engines) }
+		jobs = append(jobs, o.Cluster.Once("driver-alarms", stand))
 	}
 	return jobs
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/otkit/otkit/alarms"
+	"github.com/otkit/otkit/alarms/enginealarms"
 	"github.com/otkit/otkit/alarms/rules"
 	"github.com/otkit/otkit/cluster"
 	"github.com/otkit/otkit/internal/plantest"
@@ -106,5 +108,64 @@ func TestWhyNamesTheLabelsThatEnginesLack(t *testing.T) {
 		p := plant{cluster: last.Cluster}
 		require.Equal(t, "a: it does not have the label network=hall-1; b: it does not have the label network=hall-1", p.Why("press"))
 		require.Empty(t, p.Why("mixer"))
+	})
+}
+
+// Of three engines two are lost, one of them the one that raises such alarms.
+func TestEnginesOfAPlantRaiseAnAlarmForEachThatIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		group, memory := plantest.New(t), alarms.NewMemory()
+		ruleStore := rules.NewMemory(memory)
+		engines := map[string]*plantest.Engine{}
+		services := map[string]*alarms.Service{}
+		for _, id := range []string{"a", "b", "c"} {
+			e := group.Join(id)
+			t1, err := tagspart.New(t.Context(), tagspart.Options{ModelPath: filepath.Join(t.TempDir(), "model.json")})
+			require.NoError(t, err)
+			a, err := New(t.Context(), t1, Options{Alarms: memory, Resolutions: memory, Rules: ruleStore, RuleStates: ruleStore, Poll: time.Second, Cluster: e.Cluster})
+			require.NoError(t, err)
+			t.Cleanup(func() {
+				require.NoError(t, t1.Part().Drain(context.Background()))
+				require.NoError(t, errors.Join(a.drain(context.Background()), a.close(context.Background())))
+			})
+			e.Start(a.Part())
+			engines[id], services[id] = e, a.Service()
+		}
+		time.Sleep(20 * time.Second)
+		owner, _, ok := engines["a"].Cluster.Owner("job", "driver-alarms")
+		require.True(t, ok)
+		ids := []string{"a", "b", "c"}
+		ids = slices.DeleteFunc(ids, func(id string) bool { return id == owner.Engine })
+		second, last := ids[0], ids[1]
+		active := func() (keys []string) {
+			list, err := services[last].Active(t.Context())
+			require.NoError(t, err)
+			for i := range list {
+				keys = append(keys, list[i].Key)
+			}
+			return keys
+		}
+		require.Empty(t, active())
+		lost := func(id string) string { return enginealarms.LostKey + id }
+
+		engines[owner.Engine].Cut(true)
+		time.Sleep(6 * time.Second)
+		require.Equal(t, []string{lost(owner.Engine)}, active())
+		engines[second].Cut(true)
+		time.Sleep(6 * time.Second)
+		require.ElementsMatch(t, []string{lost(owner.Engine), lost(second)}, active())
+
+		engines[owner.Engine].Cut(false)
+		time.Sleep(6 * time.Second)
+		require.Equal(t, []string{lost(second)}, active())
+		_, err := services[last].Acknowledge(t.Context(), alarms.ByKey(lost(second)), "mina", "sold")
+		require.NoError(t, err)
+		engines[last].Leave() // which gives its work to the one that was lost before
+		time.Sleep(time.Minute)
+		require.Empty(t, active())
+		events, err := services[last].Events(t.Context(), 0, 100)
+		require.NoError(t, err)
+		require.Len(t, events, 5, "raised and cleared, and one of them acknowledged")
+		engines[second].Cut(false)
 	})
 }
