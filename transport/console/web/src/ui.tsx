@@ -139,7 +139,7 @@ export function Grid(p: GridProps) {
   const latest = useRef(p);
   latest.current = p;
   const timer = useRef<ReturnType<typeof setTimeout>>();
-  const position = useRef(0); // of scrolling
+  const position = useRef(0); // of scrolling, as last seen
   const made = useRef<{ layout: string; rows: Map<number, Record<string, unknown>> }>({ layout: "", rows: new Map() });
   const head = 32;
   const [range, setRange] = useState<[number, number]>([0, 40]);
@@ -162,7 +162,10 @@ export function Grid(p: GridProps) {
     }, stopped);
   };
   useLayoutEffect(() => {
-    const still = () => look(spare.still);
+    const still = () => {
+      if (ref.current) position.current = ref.current.scrollTop; // a list that has become shorter is scrolled by nobody
+      look(spare.still);
+    };
     still();
     const o = new ResizeObserver(still);
     if (ref.current) o.observe(ref.current);
@@ -182,10 +185,9 @@ export function Grid(p: GridProps) {
     else if (top + p.rowHeight > e.scrollTop + room) e.scrollTop = top + p.rowHeight - room;
   };
   const onScroll = () => {
-    const e = ref.current!, before = position.current;
-    position.current = e.scrollTop;
-    const cut = e.scrollTop < before && e.scrollTop + e.clientHeight >= e.scrollHeight - 1; // up to the end, as nobody scrolls: the list has become shorter
-    if (!cut) p.onPointer?.();
+    const now = ref.current!.scrollTop;
+    if (now !== position.current) p.onPointer?.(); // the browser may tell of the same place twice
+    position.current = now;
     look(spare.scrolled);
   };
   const onKeyDown = (e: KeyboardEvent) => {
