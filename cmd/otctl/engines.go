@@ -41,16 +41,19 @@ func (c *cli) listEngines(ctx context.Context) error {
 	}
 	c.warnOfEngines(&list) // what people must see comes first
 	return c.show(raw, func() [][]string {
-		rows := [][]string{{"NAME", "STATE", "DOES", "CANNOT DO", "LAST HEARD", "AGE OF VALUES", "HOST", "VERSION", "SINCE", "ID"}}
+		rows := [][]string{{"NAME", "STATE", "DOES", "CANNOT DO", "LAST HEARD", "AGE OF VALUES", "ANSWERED", "HOST", "VERSION", "SINCE", "ID"}}
 		for _, e := range list.Engines {
-			heard, age := "-", "-"
+			heard, age, answered := "-", "-", "-"
+			if e.Self {
+				answered = "yes"
+			}
 			if list.Bus.Kind != "" { // else it is alone
 				heard = seconds(e.LagMs)
 			}
 			if e.ValueLagMs != nil {
 				age = seconds(*e.ValueLagMs)
 			}
-			rows = append(rows, []string{e.Name, engineState(&e), amounts(e.Owned), fmt.Sprint(e.UnableCount), heard, age, e.Host, e.Version, local(e.StartedAt), e.ID})
+			rows = append(rows, []string{e.Name, engineState(&e), amounts(e.Owned), fmt.Sprint(e.UnableCount), heard, age, answered, e.Host, e.Version, local(e.StartedAt), e.ID})
 		}
 		return rows
 	})

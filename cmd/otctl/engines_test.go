@@ -14,7 +14,7 @@ import (
 func enginesAreShown(t *testing.T, u *user) {
 	text := u.ok("engines", "list")
 	require.Regexp(t, `(?m)^NAME +STATE +DOES +CANNOT DO`, text)
-	found := regexp.MustCompile(`(?m)^(\S+) +active +device 2, driver \d+ +0 +- +-`).FindStringSubmatch(text)
+	found := regexp.MustCompile(`(?m)^(\S+) +active +device 2, driver \d+ +0 +- +- +yes `).FindStringSubmatch(text)
 	require.NotNil(t, found, text)
 	require.Regexp(t, `(?m)^driver +sim +0`, u.ok("engines", "get", found[1]))
 	u.fails(5, "no other engine is there", "engines", "drain", found[1])

@@ -192,7 +192,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 
 func TestBadDriversAreNamed(t *testing.T) {
 	for variable, want := range map[string]string{
-		"Driver__Type=Telegraph":              `driver is not usable: driver type is not known: "Telegraph" is not one of Modbus, Passive, Simulation`,
+		"Driver__Type=Telegraph":              `driver.Type must be one of Modbus, Passive, Simulation, not "Telegraph" (environment variable Driver__Type)`,
 		"Driver__Settings__TagsPerDevice=-1":  "TagsPerDevice",
 		"Driver__Settings__NoSuchMember=true": "NoSuchMember",
 	} {

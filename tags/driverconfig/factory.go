@@ -1,11 +1,13 @@
 package driverconfig
 
 import (
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/tags"
 )
 
@@ -30,7 +32,7 @@ func (f Factories) Build(s Settings, log *slog.Logger) (tags.Driver, []tags.Tag,
 	known := slices.Sorted(maps.Keys(f))
 	i := slices.IndexFunc(known, func(name string) bool { return strings.EqualFold(name, s.Type) })
 	if i < 0 {
-		return nil, nil, ErrUnknownType.Because("%q is not one of %s", s.Type, strings.Join(known, ", "))
+		return nil, nil, ErrUnknownType.Invalid(fault.Field{Field: "Type", Message: fmt.Sprintf("must be one of %s, not %q", strings.Join(known, ", "), s.Type)})
 	}
 	return f[known[i]](s, log)
 }

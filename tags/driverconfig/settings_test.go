@@ -73,7 +73,7 @@ func TestFactoriesBuild(t *testing.T) {
 
 	_, _, err = factories.Build(driverconfig.Settings{ID: "a", Type: "Profinet"}, nil)
 	require.ErrorIs(t, err, driverconfig.ErrUnknownType)
-	require.ErrorContains(t, err, `"Profinet" is not one of Modbus, Simulation`)
+	require.ErrorContains(t, err, `Type must be one of Modbus, Simulation, not "Profinet"`)
 
 	_, _, err = factories.Build(driverconfig.Settings{Type: "Modbus"}, nil)
 	require.ErrorIs(t, err, driverconfig.ErrInvalid)

@@ -130,9 +130,6 @@ func inAPI(err error) error {
 		fields[i] = bad
 	}
 	if len(fields) == 0 && f.Kind == fault.Invalid {
-		if f.Code == driverconfig.ErrUnknownType.Code {
-			fields = []fault.Field{{Field: "type", Message: "is not known"}}
-		}
 		if f.Err != nil { // the factory says it in the text of the cause alone
 			return ErrInvalid.Because("%s", f.Err).Wrap(err)
 		}
