@@ -81,6 +81,12 @@ func TestAWriteWithoutAnAnswerIsUnknownAndNotRepeated(t *testing.T) {
 	require.Equal(t, int32(2), writes.Load())
 }
 
+func TestALostConnectionIsToldWithoutTheRequest(t *testing.T) {
+	t.Parallel()
+	u := fake(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	require.Regexp(t, `^otctl: the connection to the engine at http://127.0.0.1:\d+ was lost before it answered: EOF\n$`, u.run("tags", "list").err)
+}
+
 func TestWhatAProxyAnswersIsNoOutcome(t *testing.T) {
 	t.Parallel()
 	for answer, code := range map[string]int{"<html>502 Bad Gateway</html>": 6, `{"code":"BRIDGE_CONNECTION_FAILED","detail":"no bridge"}`: 1} {

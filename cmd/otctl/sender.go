@@ -116,12 +116,14 @@ func (s *sender) once(r *http.Request, token string) (*http.Response, error) {
 	answer, err := s.http.Do(r)
 	if err != nil {
 		timer.Stop()
-		gone := errors.Is(context.Cause(ctx), silent)
+		gone, ended := errors.Is(context.Cause(ctx), silent), ctx.Err() != nil
 		if gone {
 			err = silent
 		}
 		cancel(nil)
 		switch {
+		case connected.Load() && !ended:
+			return nil, fmt.Errorf("the connection to the engine at %s was lost before it answered: %w", s.server, reason(err))
 		case connected.Load():
 			return nil, err
 		case gone:
