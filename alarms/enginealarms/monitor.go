@@ -91,19 +91,23 @@ func New(plant Plant, target Target, o Options) (*Monitor, error) {
 func (m *Monitor) Run(ctx context.Context) {
 	r := &run{Monitor: m, alarms: raiser.New(m.target), active: map[string]bool{}, raised: map[string]bool{}}
 	r.alarms.Run(ctx, m.log, "engine", false, r.step)
+	r.alarms.Leave(context.WithoutCancel(ctx)) // another engine goes on
 }
 
 // run is one Run.
 type run struct {
 	*Monitor
 	alarms *raiser.Raiser
-	loaded bool            // the active alarms are known
+	loaded time.Time       // when the active alarms were read last; zero: they are not known
 	active map[string]bool // engines that have an alarm
 	raised map[string]bool // sessions that were lost and have had their alarm
 }
 
+// reread is how often the active alarms are read again. An engine that had the job before may have stored one in the moment after.
+const reread = time.Minute
+
 func (r *run) step(ctx context.Context) error {
-	if !r.loaded {
+	if r.loaded.IsZero() || time.Since(r.loaded) >= reread {
 		if err := r.load(ctx); err != nil {
 			return err // what is raised before could be raised twice
 		}
@@ -124,19 +128,27 @@ func (r *run) step(ctx context.Context) error {
 	return r.clear(ctx)
 }
 
-// load takes over the active alarms.
+// load takes over the active alarms, as far as they are not known.
 func (r *run) load(ctx context.Context) error {
+	at := time.Now()
 	for o, err := range r.target.EachActive(ctx) {
 		if err != nil {
 			return err
 		}
 		if engine, ours := strings.CutPrefix(o.Key, LostKey); ours {
-			r.active[engine] = true
-			r.alarms.SetRaised(o.Key)
+			r.take(engine)
 		}
 	}
-	r.loaded = true
+	r.loaded = at
 	return nil
+}
+
+// take takes over the alarm of an engine that is active.
+func (r *run) take(engine string) {
+	if key := LostKey + engine; !r.alarms.Pending(key) {
+		r.active[engine] = true
+		r.alarms.SetRaised(key)
+	}
 }
 
 // raise raises the alarm of a loss unless it has had one.
@@ -151,7 +163,9 @@ func (r *run) raise(ctx context.Context, l *cluster.Loss) error {
 	case err != nil:
 		return err
 	case c.Last != nil && c.Last.Labels[LabelSession] == l.ID: // perhaps by another engine, and somebody has acknowledged it
-		r.raised[l.ID] = true
+		if r.raised[l.ID] = true; c.Last.Active {
+			r.take(l.Engine)
+		}
 		return nil
 	case c.Last != nil && c.Last.Active: // it was back, and is lost again before that was noticed
 		r.alarms.Clear(key, "", l.At)
@@ -162,12 +176,12 @@ func (r *run) raise(ctx context.Context, l *cluster.Loss) error {
 }
 
 func (r *run) alarm(key string, l *cluster.Loss) *alarms.Alarm {
-	name := cmp.Or(l.Name, l.Engine)
+	name, host := cmp.Or(limits.ClipName(l.Name), l.Engine), limits.ClipName(l.Host)
 	labels := map[string]string{LabelEngineID: l.Engine, LabelSession: l.ID}
 	message := "Engine " + name
-	if l.Host != "" {
-		labels["host"] = l.Host
-		message += " on " + l.Host
+	if host != "" {
+		labels["host"] = host
+		message += " on " + host
 	}
 	message += " is lost: it was killed, hangs or does not reach the database"
 	return &alarms.Alarm{

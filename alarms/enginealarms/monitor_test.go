@@ -50,16 +50,17 @@ func loss(engine, session string) cluster.Loss {
 	return cluster.Loss{Session: cluster.Session{ID: session, Engine: engine, Name: "name of " + engine, Host: "hall"}, At: time.Now()}
 }
 
-// store is a memory whose writes and reads fail while it is told so.
+// store is a memory whose reads and writes fail while it is told so.
 type store struct {
 	*alarms.Memory
-	broken atomic.Bool
+	broken   atomic.Bool
+	readOnly atomic.Bool // writes fail
 }
 
 var errDisk = errors.New("disk is full")
 
 func (s *store) Write(ctx context.Context, refs []alarms.Ref, change func(int64, []alarms.RefResult) (alarms.Changes, error)) error {
-	if s.broken.Load() {
+	if s.broken.Load() || s.readOnly.Load() {
 		return errDisk
 	}
 	return s.Memory.Write(ctx, refs, change)
@@ -245,6 +246,89 @@ func TestAnAlarmThatSomebodyClears(t *testing.T) {
 		time.Sleep(time.Minute)
 		p.set([]string{"a", "b"})
 		require.Equal(t, []string{"Raised engine-lost:b b1", "Cleared engine-lost:b b1"}, r.journal())
+	})
+}
+
+// late stores the alarm of a loss as an engine does that had the job before and was slow.
+func (r *rig) late(engine, session string) {
+	_, err := r.service.Raise(r.t.Context(), alarms.Alarm{Key: enginealarms.LostKey + engine, Source: engine, Severity: alarms.Error,
+		Labels: map[string]string{enginealarms.LabelEngineID: engine, enginealarms.LabelSession: session}})
+	require.NoError(r.t, err)
+}
+
+func TestAnAlarmThatAnotherEngineStoresLate(t *testing.T) {
+	for name, known := range map[string]bool{"a loss that is known": true, "a loss that is not known": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r, p := newRig(t), &plant{}
+				r.monitor(p)
+				p.set([]string{"a", "b"})
+				r.late("b", "b1")
+				if known {
+					p.set([]string{"a"}, loss("b", "b1"))
+				} else {
+					p.set([]string{"a"})
+				}
+				require.Equal(t, []string{"Raised engine-lost:b b1"}, r.journal())
+				p.set([]string{"a", "b"})
+				time.Sleep(time.Minute)
+				require.Equal(t, []string{"Raised engine-lost:b b1", "Cleared engine-lost:b b1"}, r.journal())
+
+				r.late("c", "c1")
+				r.acknowledge("c")
+				time.Sleep(time.Minute)
+				require.Equal(t, "Cleared engine-lost:c c1", r.journal()[4])
+			})
+		})
+	}
+}
+
+// Somebody else stores it then, or it is over: the engine must not list it for ever.
+func TestWhatIsNotStoredIsNotListedWhenAnotherEngineGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, p := newRig(t), &plant{}
+		stop := r.monitor(p)
+		p.set([]string{"a", "b"})
+		r.store.readOnly.Store(true)
+		p.set([]string{"a"}, loss("b", "b1"))
+		list := func() []alarms.Occurrence {
+			page, err := r.service.List(t.Context(), alarms.ListQuery{Page: 1, PageSize: 10})
+			require.NoError(t, err)
+			return page.Occurrences
+		}
+		require.Len(t, list(), 1)
+		require.True(t, list()[0].Unjournaled)
+		stop()
+		require.Empty(t, list())
+		count, _ := r.service.Unjournaled()
+		require.Zero(t, count)
+	})
+}
+
+func TestALossIsJournaledWhileItsAlarmIsShelved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, p := newRig(t), &plant{}
+		_, err := r.service.Shelve(t.Context(), alarms.ByKey("engine-lost:b"), time.Hour, "mina", "")
+		require.NoError(t, err)
+		r.monitor(p)
+		p.set([]string{"a"}, loss("b", "b1"))
+		r.acknowledge("b")
+		p.set([]string{"a", "b"})
+		p.set([]string{"a"}, loss("b", "b2"))
+		p.set([]string{"a", "b"})
+		require.Equal(t, []string{"Shelved engine-lost:b ", "Raised engine-lost:b b1", "Acknowledged engine-lost:b b1", "Cleared engine-lost:b b1", "Raised engine-lost:b b2", "Cleared engine-lost:b b2"}, r.journal())
+	})
+}
+
+func TestANameThatAlarmsDoNotTakeHoldsNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, p := newRig(t), &plant{}
+		r.monitor(p)
+		l := loss("b", "b1")
+		l.Name = string(make([]byte, 600)) + "\xff"
+		l.Host = "\xff"
+		p.set([]string{"a"}, l, loss("c", "c1"))
+		require.Len(t, r.journal(), 2)
 	})
 }
 

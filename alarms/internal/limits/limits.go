@@ -24,12 +24,20 @@ func Violation(s string, least, most int) string {
 }
 
 // Clip returns s as a valid message: UTF-8 of at most MaxMessage bytes.
-func Clip(s string) string {
+func Clip(s string) string { return clip(s, MaxMessage) }
+
+// maxName is the longest name of a source of alarms.
+const maxName = 512
+
+// ClipName returns s as a valid name of a source: UTF-8 of at most 512 bytes.
+func ClipName(s string) string { return clip(s, maxName) }
+
+func clip(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= MaxMessage {
+	if len(s) <= most {
 		return s
 	}
-	s = s[:MaxMessage]
+	s = s[:most]
 	for !utf8.ValidString(s) {
 		s = s[:len(s)-1]
 	}

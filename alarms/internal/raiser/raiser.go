@@ -63,6 +63,14 @@ func (r *Raiser) Forget(key string) {
 	}
 }
 
+// Leave forgets all alarms, and takes what is not stored off the list of the target. Call it when Run has returned and somebody else goes on with them.
+func (r *Raiser) Leave(ctx context.Context) {
+	for key := range r.conditions {
+		r.Forget(key)
+	}
+	r.show(ctx, false)
+}
+
 func (r *Raiser) condition(key string) *condition {
 	c := r.conditions[key]
 	if c == nil {
