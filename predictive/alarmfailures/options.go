@@ -112,7 +112,8 @@ func (o *Options) complete() error {
 
 // never are the prefixes of the keys of alarms that are no failures of an equipment: those of packages alarms/driveralarms,
 // alarms/bridgealarms, alarms/enginealarms and alarms/predictivealarms. A prediction that is recorded as a failure would confirm itself.
-var never = []string{"driver-", "bridge-", "engine-", "predictive-"}
+// A plant may have engines of another kind, with alarms such as engine-overheat:genset-1.
+var never = []string{"driver-", "bridge-", "engine-lost:", "predictive-"}
 
 // received is the prefix of the keys of alerts of other systems: alerting.ReceivedKeyPrefix.
 const received = "webhook:"

@@ -208,6 +208,21 @@ func TestAlarmsThatAreNoFailures(t *testing.T) {
 	})
 }
 
+func TestAnAlarmOfACombustionEngineIsAFailure(t *testing.T) {
+	run(t, alarmfailures.Options{Keys: []string{"engine-*"}}, func(t *testing.T, s *shop) {
+		for _, key := range []string{"engine-overheat:pump1", "engine-lost:pump2"} {
+			_, source, _ := strings.Cut(key, ":")
+			_, err := s.alarms.Raise(t.Context(), alarms.Alarm{Key: key, Source: source, Severity: alarms.Critical})
+			require.NoError(t, err)
+			pass(time.Hour)
+			_, err = s.alarms.Clear(t.Context(), alarms.ByKey(key), "", "")
+			require.NoError(t, err)
+		}
+		pass(24 * time.Hour)
+		require.Equal(t, []string{"pump1 0s-1h0m0s"}, s.failures())
+	})
+}
+
 // The time until someone has reset a latching alarm is no failure.
 func TestALatchingAlarmIsOverWhenItsConditionIs(t *testing.T) {
 	run(t, alarmfailures.Options{}, func(t *testing.T, s *shop) {
