@@ -131,7 +131,7 @@ func (a *Alarms) open(ctx context.Context, t *tagspart.Tags) (err error) {
 	o.Drivers.ExcludeTypes = append(slices.Clone(o.Drivers.ExcludeTypes), typeBridge)
 	if o.Cluster != nil {
 		a.plant = &plant{cluster: o.Cluster}
-		if a.engines, err = enginealarms.New(a.plant, a.service, enginealarms.Options{Logger: o.Logger, Now: o.Now}); err != nil {
+		if a.engines, err = enginealarms.New(a.plant, onDuty{a.service, o.Cluster}, enginealarms.Options{Logger: o.Logger, Now: o.Now}); err != nil {
 			return err
 		}
 		o.Drivers.Engine, o.Drivers.Plant = o.Cluster.Engine(), a.plant
@@ -198,7 +198,7 @@ func (a *Alarms) jobs() []func(context.Context) {
 	jobs := []func(context.Context){a.drivers.Run, a.log, o.Cluster.Once("alarms-trim", trim)}
 	if a.plant != nil {
 		stand := func(ctx context.Context) { a.plant.stand(ctx, a.engines) }
-		jobs = append(jobs, o.Cluster.Once("driver-alarms", stand))
+		jobs = append(jobs, o.Cluster.Once(jobDriverAlarms, stand))
 	}
 	return jobs
 }

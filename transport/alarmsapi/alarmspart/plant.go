@@ -2,16 +2,21 @@ package alarmspart
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 
+	"github.com/otkit/otkit/alarms"
 	"github.com/otkit/otkit/alarms/enginealarms"
 	"github.com/otkit/otkit/cluster"
 	"github.com/otkit/otkit/transport/clusterapi/clusterpart"
 )
 
-// kindDriver is the kind of the work to run a driver.
-const kindDriver = "driver"
+const (
+	kindDriver      = "driver" // the kind of the work to run a driver
+	kindJob         = "job"
+	jobDriverAlarms = "driver-alarms"
+)
 
 // plant is driveralarms.Plant and enginealarms.Plant.
 type plant struct {
@@ -44,4 +49,21 @@ func (p *plant) Spare() bool { return p.spare.Load() }
 // Why implements driveralarms.Plant.
 func (p *plant) Why(driver string) string {
 	return strings.Join(p.cluster.Hindrances(kindDriver, driver), "; ")
+}
+
+// onDuty stores the alarms of lost engines while this engine has their job. What it was about to store when it hung and lost the job is not stored: the
+// engine that has the job since knows better.
+type onDuty struct {
+	*alarms.Service
+	cluster *clusterpart.Cluster
+}
+
+// Apply implements alarms.Target.
+func (d onDuty) Apply(ctx context.Context, signals []alarms.Signal) ([]alarms.Result, error) {
+	lease := d.cluster.Held(kindJob, jobDriverAlarms)
+	signals = slices.Clone(signals)
+	for i := range signals {
+		signals[i].Valid = func() bool { return lease != nil && lease.Valid() }
+	}
+	return d.Service.Apply(ctx, signals)
 }

@@ -148,9 +148,17 @@ func TestEnginesOfAPlantRaiseAnAlarmForEachThatIsLost(t *testing.T) {
 		require.Empty(t, active())
 		lost := func(id string) string { return enginealarms.LostKey + id }
 
+		late := func(id string) error {
+			_, err := onDuty{services[id], engines[id].Cluster}.Apply(t.Context(), []alarms.Signal{{Key: lost("d"), Reset: true}})
+			return err
+		}
+		require.NoError(t, late(owner.Engine))
+		require.ErrorIs(t, late(second), alarms.ErrSignalLapsed)
+
 		engines[owner.Engine].Cut(true)
 		time.Sleep(6 * time.Second)
 		require.Equal(t, []string{lost(owner.Engine)}, active())
+		require.ErrorIs(t, late(owner.Engine), alarms.ErrSignalLapsed, "it may have hung before")
 		engines[second].Cut(true)
 		time.Sleep(6 * time.Second)
 		require.ElementsMatch(t, []string{lost(owner.Engine), lost(second)}, active())
