@@ -40,7 +40,7 @@ type Options struct {
 	// Settle is how long the engines must have been the same before work moves only to spread it evenly. Default 10 s.
 	Settle time.Duration
 
-	Now    func() time.Time // of Session.Since; default time.Now. Leases go by the monotonic clock.
+	Now    func() time.Time // of Session.Since and of losses; default time.Now. Leases go by the monotonic clock.
 	NewID  func() string    // ids of sessions; default: UUIDv7
 	Logger *slog.Logger     // default: discards
 }
@@ -101,7 +101,6 @@ type Member struct {
 	session  Session
 	state    State                // as last read
 	seen     map[string]time.Time // when a renewal of each session was seen last, by its ID; replaced, and never changed
-	lost     []Loss               // replaced, and never changed
 	failing  error                // why the session could not be renewed at the last try
 	life     context.Context      // ends with ErrLost when the leases do; a new one begins with the next renewal
 	end      context.CancelCauseFunc
@@ -118,10 +117,9 @@ type Member struct {
 	released bool                // no lease is left
 }
 
-// sighting is a session as it was when a renewal of it was seen last.
 type sighting struct {
-	session Session
-	at      time.Time
+	beat uint64
+	at   time.Time
 }
 
 type refusal struct {
@@ -226,11 +224,16 @@ func (m *Member) awaitName(ctx context.Context) error {
 			before, known := seen[s.ID]
 			switch {
 			case !known:
-				seen[s.ID] = sighting{s, now}
-			case before.session.Beat != s.Beat:
+				seen[s.ID] = sighting{s.Beat, now}
+			case before.beat != s.Beat:
 				return ErrDuplicate.On("engine", m.o.Engine).With("host", s.Host)
 			case now.Sub(before.at) >= m.o.TTL:
-				ended, err := m.o.Store.End(ctx, s.ID, s.Beat)
+				var ended bool
+				if len(state.Sessions) == 1 { // nobody has missed it
+					ended, err = m.o.Store.End(ctx, s.ID, s.Beat)
+				} else {
+					ended, err = m.o.Store.Lose(ctx, s, m.now())
+				}
 				switch {
 				case err != nil:
 					return err
@@ -335,6 +338,14 @@ func (m *Member) Want(work string, want bool) {
 		m.wake.Set()
 	}
 }
+
+// Forget removes the loss of a session from the store, when what is to be done about it is done.
+func (m *Member) Forget(ctx context.Context, session string) error {
+	return m.call(ctx, func(ctx context.Context) error { return m.o.Store.Forget(ctx, session) })
+}
+
+// now returns the time of a loss.
+func (m *Member) now() time.Time { return m.o.Now().UTC().Truncate(time.Microsecond) }
 
 // Wake makes the member look at once at what the others have done.
 func (m *Member) Wake() { m.wake.Set() }

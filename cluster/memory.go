@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Memory is a [Store] in memory, for members of one process.
@@ -13,6 +14,7 @@ type Memory struct {
 	mu       sync.Mutex
 	sessions map[string]Session
 	leases   map[string]Lease
+	lost     []Loss // as in State
 }
 
 // NewMemory returns an empty store.
@@ -47,6 +49,9 @@ func (m *Memory) State(ctx context.Context) (State, error) {
 	}
 	slices.SortFunc(state.Sessions, func(a, b Session) int { return cmp.Compare(a.ID, b.ID) })
 	state.Leases = slices.SortedFunc(maps.Values(m.leases), func(a, b Lease) int { return cmp.Compare(a.Work, b.Work) })
+	for _, l := range m.lost {
+		state.Lost = append(state.Lost, Loss{l.clone(), l.At})
+	}
 	return state, nil
 }
 
@@ -57,8 +62,12 @@ func (m *Memory) End(ctx context.Context, session string, beat uint64) (bool, er
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if s, ok := m.sessions[session]; ok && s.Beat != beat {
-		return false, nil
+	return m.end(session, beat), nil
+}
+
+func (m *Memory) end(session string, beat uint64) bool {
+	if m.sessions[session].Beat > beat {
+		return false
 	}
 	delete(m.sessions, session)
 	for work, l := range m.leases {
@@ -67,7 +76,36 @@ func (m *Memory) End(ctx context.Context, session string, beat uint64) (bool, er
 			m.leases[work] = l
 		}
 	}
+	return true
+}
+
+// Lose implements [Store].
+func (m *Memory) Lose(ctx context.Context, s Session, at time.Time) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	_, there := m.sessions[s.ID]
+	if ended := m.end(s.ID, s.Beat); !there || !ended {
+		return ended, nil
+	}
+	m.lost = slices.DeleteFunc(m.lost, func(l Loss) bool { return l.Engine == s.Engine })
+	m.lost = append(m.lost, Loss{s.clone(), at})
+	slices.SortStableFunc(m.lost, func(a, b Loss) int { return a.At.Compare(b.At) })
+	m.lost = m.lost[max(0, len(m.lost)-MaxLost):]
 	return true, nil
+}
+
+// Forget implements [Store].
+func (m *Memory) Forget(ctx context.Context, session string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.lost = slices.DeleteFunc(m.lost, func(l Loss) bool { return l.ID == session })
+	return nil
 }
 
 // Claim implements [Store].

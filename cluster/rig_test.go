@@ -59,6 +59,15 @@ func (l *link) End(ctx context.Context, session string, beat uint64) (bool, erro
 	return through(ctx, l, func() (bool, error) { return l.Store.End(ctx, session, beat) })
 }
 
+func (l *link) Lose(ctx context.Context, s cluster.Session, at time.Time) (bool, error) {
+	return through(ctx, l, func() (bool, error) { return l.Store.Lose(ctx, s, at) })
+}
+
+func (l *link) Forget(ctx context.Context, session string) error {
+	_, err := through(ctx, l, func() (any, error) { return nil, l.Store.Forget(ctx, session) })
+	return err
+}
+
 func (l *link) Claim(ctx context.Context, session string, works []string) ([]cluster.Lease, error) {
 	return through(ctx, l, func() ([]cluster.Lease, error) { return l.Store.Claim(ctx, session, works) })
 }

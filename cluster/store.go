@@ -38,13 +38,23 @@ type Lease struct {
 	Epoch   uint64 // rises by one with every holder
 }
 
+// Loss is a session that another engine has ended, because it was not renewed: the engine was killed, hangs or does not reach the store.
+type Loss struct {
+	Session
+	At time.Time // when it was ended, by the clock of the engine that did
+}
+
+// MaxLost is the largest number of losses of a store.
+const MaxLost = 100
+
 // State is what a store has.
 type State struct {
 	Sessions []Session // by ID
 	Leases   []Lease   // by Work
+	Lost     []Loss    // by At, one of an engine, and at most MaxLost: the newest ones
 }
 
-// Store keeps the sessions and leases of the engines of one plant. Each call is one step that happens wholly or not at all, also
+// Store keeps the sessions, leases and losses of the engines of one plant. Each call is one step that happens wholly or not at all, also
 // beside calls of other processes; what a call has answered, later calls see. Safe for concurrent use.
 //
 // Package clustertest has a conformance suite for stores.
@@ -53,12 +63,19 @@ type Store interface {
 	// more, Renew returns ErrEnded.
 	Renew(ctx context.Context, s Session) error
 
-	// State returns the sessions and leases.
+	// State returns the sessions, the leases and the losses.
 	State(ctx context.Context) (State, error)
 
-	// End removes a session and lets go of its leases, provided that its Beat is still that. ended is false if it was renewed
+	// End removes a session and lets go of its leases, provided that its Beat is not higher. ended is false if it was renewed
 	// meanwhile, and true also if it is not there.
 	End(ctx context.Context, session string, beat uint64) (ended bool, err error)
+
+	// Lose ends the session of another engine as End does, and notes the loss. at has microseconds. If the session is not there, such as because its
+	// engine has ended it, there is no loss.
+	Lose(ctx context.Context, s Session, at time.Time) (ended bool, err error)
+
+	// Forget removes the loss of a session, if there is one.
+	Forget(ctx context.Context, session string) error
 
 	// Claim makes a session the holder of those of the works that nobody holds, and returns their leases. A session that is not
 	// in the store is ErrEnded.

@@ -20,25 +20,13 @@ type View struct {
 	Renewed time.Time
 	// Err is why the session was not renewed at the last try; nil if it was.
 	Err error
-	// Lost has the engines whose sessions have ended without their doing since this one joined, and that are not back: they were killed, hang
-	// or do not reach the store. At most [MaxLost], by when they were missed.
-	Lost []Loss
-}
-
-// MaxLost is the largest number of lost engines that a member remembers. It forgets the oldest.
-const MaxLost = 100
-
-// Loss is an engine that is lost.
-type Loss struct {
-	Session           // as it was seen last
-	At      time.Time // when this engine missed it, by its clock
 }
 
 // View returns what the member last read. The slices and the map are shared: do not change them.
 func (m *Member) View() View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return View{State: m.state, Self: m.session.ID, Valid: m.valid(), Seen: m.seen, Renewed: m.renewed, Err: m.failing, Lost: m.lost}
+	return View{State: m.state, Self: m.session.ID, Valid: m.valid(), Seen: m.seen, Renewed: m.renewed, Err: m.failing}
 }
 
 // Lease returns the lease of a work if an engine holds it.

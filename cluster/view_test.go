@@ -1,7 +1,7 @@
 package cluster_test
 
 import (
-	"fmt"
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,7 +74,7 @@ func TestAViewSaysWhatNoEngineDoesAndWhy(t *testing.T) {
 	})
 }
 
-// lost returns the engines that a member misses.
+// lost returns the engines that are lost as a member knows them.
 func lost(e *engine) (engines []string) {
 	for _, l := range e.View().Lost {
 		engines = append(engines, l.Engine)
@@ -82,7 +82,15 @@ func lost(e *engine) (engines []string) {
 	return engines
 }
 
-func TestAViewNamesEnginesThatAreLostUntilTheyAreBack(t *testing.T) {
+// kill ends an engine as kill -9 does: it says nothing.
+func (e *engine) kill(t *testing.T) {
+	e.link.cut.Store(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Error(t, e.Close(ctx))
+}
+
+func TestAViewNamesEnginesThatAreLostUntilThatIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, 9)
 		a, b, c := p.join("a"), p.join("b"), p.join("c", func(o *cluster.Options) { o.Name, o.Host = "three", "press-hall" })
@@ -96,67 +104,138 @@ func TestAViewNamesEnginesThatAreLostUntilTheyAreBack(t *testing.T) {
 		p.pass(2500 * time.Millisecond)
 		require.Equal(t, []string{"c"}, lost(a))
 		require.Equal(t, []string{"c"}, lost(b), "whichever of them has ended its session")
-		require.Equal(t, "three", a.View().Lost[0].Name)
-		require.Equal(t, "press-hall", a.View().Lost[0].Host)
-		require.WithinRange(t, a.View().Lost[0].At, before, time.Now())
-		require.Empty(t, lost(c))
+		l := a.View().Lost[0]
+		require.Equal(t, "three", l.Name)
+		require.Equal(t, "press-hall", l.Host)
+		require.WithinRange(t, l.At, before, time.Now())
 
 		c.link.cut.Store(false)
 		p.pass(5 * time.Second)
-		require.Empty(t, lost(a), "it is back")
-		require.Empty(t, lost(b))
-		require.Empty(t, lost(c), "nobody else was lost")
-		p.close()
-	})
-}
-
-func TestAnEngineThatLeavesIsNotLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPlant(t, 9)
-		a, b, c := p.join("a"), p.join("b"), p.join("c")
-		b.link.slow.Store(int64(200 * time.Millisecond)) // a database under load
-		p.pass(20 * time.Second)
-		b.slow.Store(int64(10 * time.Second)) // its work takes long to end
-		for _, e := range []*engine{b, c} {
-			require.NoError(t, e.Close(t.Context()))
-			p.pass(5 * time.Second)
-			require.Empty(t, lost(a))
+		view := a.View()
+		_, found := view.Session(c.View().Self)
+		require.True(t, found, "it is back")
+		require.Equal(t, []string{"c"}, lost(a))
+		started := p.join("d")
+		require.Equal(t, []string{"c"}, lost(started))
+		require.NoError(t, started.Forget(t.Context(), l.ID))
+		p.pass(time.Second)
+		for _, e := range []*engine{a, b, c, started} {
+			require.Empty(t, lost(e))
 		}
 		p.close()
 	})
 }
 
-// Whoever was without the store does not know who else was.
-func TestAnEngineThatWasCutOffMissesNobody(t *testing.T) {
+func TestAnEngineThatLeavesIsNotLost(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		name          string
+		leaves, looks time.Duration // how long a call of the store takes for the one that leaves, and for the one that looks
+		work          time.Duration // how long its work takes to end
+		hangs         time.Duration // how long the store hangs for the one that leaves, before it does
+		blind         time.Duration // how long it hangs for the one that looks, while the other one leaves
+	}{
+		{name: "fast"},
+		{name: "slow to end work", work: 10_000 * ms},
+		{name: "slow to leave and to end work", leaves: 200 * ms, work: 10_000 * ms},
+		{name: "both are very slow", leaves: 700 * ms, looks: 700 * ms},
+		{name: "slow to look", looks: 1100 * ms},
+		{name: "after a pause", hangs: 1500 * ms},
+		{name: "while nobody looks", blind: 10_000 * ms},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPlant(t, 12)
+				a, b := p.join("a"), p.join("b")
+				p.pass(20 * time.Second)
+				a.link.slow.Store(int64(c.looks))
+				b.link.slow.Store(int64(c.leaves))
+				p.pass(10 * time.Second)
+				b.slow.Store(int64(c.work))
+				b.link.hang.Store(c.hangs > 0)
+				p.pass(c.hangs)
+				b.link.hang.Store(false)
+				a.link.hang.Store(c.blind > 0)
+				require.NoError(t, b.Close(t.Context()))
+				p.pass(c.blind)
+				a.link.hang.Store(false)
+				for range 20 {
+					p.pass(500 * ms)
+					require.Empty(t, lost(a))
+				}
+				a.link.slow.Store(0)
+				p.close()
+			})
+		})
+	}
+}
+
+func TestAnEngineThatIsBackAtOnceWasLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlant(t, 9)
-		a, b := p.join("a"), p.join("b")
+		a, b, c := p.join("a"), p.join("b"), p.join("c")
 		p.pass(20 * time.Second)
-		a.link.cut.Store(true)
-		p.pass(10 * time.Second)
-		require.Equal(t, []string{"a"}, lost(b))
-		require.NoError(t, b.Close(t.Context()))
-		a.link.cut.Store(false)
+		session := c.View().Self
+		c.kill(t)
+		again := p.join("c") // it waits until its earlier session has ended
+		p.pass(time.Second)
+		for _, e := range []*engine{a, b, again} {
+			require.Equal(t, []string{"c"}, lost(e))
+			require.Equal(t, session, e.View().Lost[0].ID)
+		}
+		p.close()
+	})
+}
+
+func TestAnEngineThatIsAloneMissesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, 9)
+		a := p.join("a")
+		p.pass(20 * time.Second)
+		a.kill(t)
+		a = p.join("a")
 		p.pass(10 * time.Second)
 		require.Empty(t, lost(a))
 		p.close()
 	})
 }
 
-func TestAMemberRemembersAHundredLostEngines(t *testing.T) {
+// When all were killed, the first one that is started misses the others.
+func TestEnginesThatAreKilledTogetherAreLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlant(t, 0)
-		a := p.join("a")
-		for i := range cluster.MaxLost + 5 {
-			e := p.join(fmt.Sprintf("e%03d", i))
-			p.pass(time.Second)
-			e.link.cut.Store(true)
+		p := newPlant(t, 9)
+		a, b, c := p.join("a"), p.join("b"), p.join("c")
+		p.pass(20 * time.Second)
+		for _, e := range []*engine{a, b, c} {
+			e.kill(t)
 		}
+		p.pass(time.Minute)
+		a = p.join("a")
 		p.pass(10 * time.Second)
-		names := lost(a)
-		require.Len(t, names, cluster.MaxLost)
-		require.NotContains(t, names, "e000")
-		require.Contains(t, names, "e104")
+		p.join("b")
+		p.join("c")
+		require.ElementsMatch(t, []string{"a", "b", "c"}, lost(a))
 		p.close()
+	})
+}
+
+// While the store was away, everybody was silent.
+func TestNobodyIsLostBecauseTheStoreWasAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for off := range 10 {
+			p := newPlant(t, 9)
+			engines := []*engine{p.join("a"), p.join("b"), p.join("c")}
+			p.pass(20*time.Second + time.Duration(off)*100*time.Millisecond)
+			for _, e := range engines {
+				e.link.hang.Store(true)
+			}
+			p.pass(10 * time.Second)
+			for _, e := range engines {
+				e.link.hang.Store(false)
+			}
+			p.pass(10 * time.Second)
+			require.Empty(t, lost(engines[0]))
+			p.close()
+		}
 	})
 }

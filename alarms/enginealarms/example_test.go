@@ -18,6 +18,8 @@ func (hall) Lost() []cluster.Loss {
 	return []cluster.Loss{{Session: cluster.Session{ID: "run-7", Engine: "e2", Name: "two", Host: "press-hall"}}}
 }
 
+func (hall) Forget(context.Context, string) error { return nil }
+
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	service, err := alarms.New(ctx, alarms.NewMemory(), alarms.Options{})

@@ -20,6 +20,7 @@ func TestStore(t *testing.T, newStore func(t testing.TB) cluster.Store) {
 	}{
 		{"sessions", testSessions},
 		{"sessions that have ended", testEnded},
+		{"losses", testLosses},
 		{"leases", testLeases},
 		{"a lease has one holder", testOneHolder},
 		{"successors", testSuccessors},
@@ -82,7 +83,7 @@ func testEnded(t *testing.T, s cluster.Store) {
 	require.False(t, ended, "it was renewed meanwhile")
 	claim(t, s, "a", "x", "y")
 	for range 2 {
-		ended, err = s.End(t.Context(), "a", 2)
+		ended, err = s.End(t.Context(), "a", 4) // renewals of the engine itself may have been lost
 		require.NoError(t, err)
 		require.True(t, ended)
 	}
@@ -93,6 +94,64 @@ func testEnded(t *testing.T, s cluster.Store) {
 	_, err = s.Claim(t.Context(), "a", []string{"x"})
 	require.ErrorIs(t, err, cluster.ErrEnded)
 	require.Empty(t, state(t, s).Leases[0].Session)
+}
+
+func testLosses(t *testing.T, s cluster.Store) {
+	at := time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC)
+	lose := func(one cluster.Session, at time.Time) bool {
+		ended, err := s.Lose(t.Context(), one, at)
+		require.NoError(t, err)
+		return ended
+	}
+	a, b := session("a", 2), session("b", 1)
+	renew(t, s, session("a", 1), b)
+	renew(t, s, a)
+	claim(t, s, "a", "x")
+	require.False(t, lose(session("a", 1), at), "it was renewed meanwhile")
+	require.Empty(t, state(t, s).Lost)
+	for range 2 {
+		require.True(t, lose(a, at))
+	}
+	found := state(t, s)
+	require.Equal(t, []cluster.Loss{{Session: a, At: at}}, found.Lost)
+	require.Equal(t, []cluster.Session{b}, found.Sessions)
+	require.Equal(t, []cluster.Lease{{Work: "x", Epoch: 1}}, found.Leases)
+	require.ErrorIs(t, s.Renew(t.Context(), session("a", 3)), cluster.ErrEnded)
+	ended, err := s.End(t.Context(), "a", 2)
+	require.NoError(t, err)
+	require.True(t, ended)
+	require.Len(t, state(t, s).Lost, 1, "its own end comes too late")
+
+	again := session("a2", 1)
+	again.Engine, again.Labels, again.Unable, again.Wants = a.Engine, nil, nil, nil
+	renew(t, s, again)
+	require.Len(t, state(t, s).Lost, 1, "that it is back is for others to judge")
+	require.True(t, lose(again, at.Add(time.Hour)))
+	require.True(t, lose(b, at))
+	found = state(t, s)
+	require.Len(t, found.Lost, 2, "an engine has one")
+	require.Equal(t, []string{"b", "a2"}, []string{found.Lost[0].ID, found.Lost[1].ID}, "by time")
+
+	ended, err = s.End(t.Context(), "gone", 1)
+	require.NoError(t, err)
+	require.True(t, ended)
+	require.True(t, lose(session("gone", 1), at))
+	require.Len(t, state(t, s).Lost, 2, "who has left is not lost")
+
+	for _, id := range []string{"a2", "a2", "never"} {
+		require.NoError(t, s.Forget(t.Context(), id))
+	}
+	require.Equal(t, []cluster.Loss{{Session: b, At: at}}, state(t, s).Lost)
+
+	for i := range cluster.MaxLost + 5 {
+		one := session(fmt.Sprintf("s%03d", i), 1)
+		renew(t, s, one)
+		require.True(t, lose(one, at.Add(time.Duration(i)*time.Second)))
+	}
+	found = state(t, s)
+	require.Len(t, found.Lost, cluster.MaxLost)
+	require.Equal(t, "s005", found.Lost[0].ID)
+	require.Equal(t, "s104", found.Lost[cluster.MaxLost-1].ID)
 }
 
 func testLeases(t *testing.T, s cluster.Store) {
@@ -196,5 +255,8 @@ func testContext(t *testing.T, s cluster.Store) {
 	require.Error(t, s.Renew(ctx, session("a", 1)))
 	_, err := s.State(ctx)
 	require.Error(t, err)
+	_, err = s.Lose(ctx, session("a", 1), time.Now())
+	require.Error(t, err)
+	require.Error(t, s.Forget(ctx, "a"))
 	require.Empty(t, state(t, s).Sessions)
 }

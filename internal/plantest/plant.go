@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -115,6 +116,20 @@ func (w *way) End(ctx context.Context, session string, beat uint64) (bool, error
 		return false, err
 	}
 	return w.Store.End(ctx, session, beat)
+}
+
+func (w *way) Lose(ctx context.Context, s cluster.Session, at time.Time) (bool, error) {
+	if err := w.check(); err != nil {
+		return false, err
+	}
+	return w.Store.Lose(ctx, s, at)
+}
+
+func (w *way) Forget(ctx context.Context, session string) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	return w.Store.Forget(ctx, session)
 }
 
 func (w *way) Claim(ctx context.Context, session string, works []string) ([]cluster.Lease, error) {

@@ -1,2 +1,2 @@
-// Package clusterstore keeps the sessions and leases of the engines of a plant in a database: [Store] is cluster.Store.
+// Package clusterstore keeps the sessions, leases and losses of the engines of a plant in a database: [Store] is cluster.Store.
 package clusterstore

@@ -37,6 +37,11 @@ func (p *plant) Alive() []string { return p.cluster.Alive() }
 // Lost implements enginealarms.Plant.
 func (p *plant) Lost() []cluster.Loss { return p.cluster.View().Lost }
 
+// Forget implements enginealarms.Plant.
+func (p *plant) Forget(ctx context.Context, session string) error {
+	return p.cluster.Forget(ctx, session)
+}
+
 // Owner implements driveralarms.Plant.
 func (p *plant) Owner(driver string) (engine string, ok bool) {
 	s, _, ok := p.cluster.Owner(kindDriver, driver)

@@ -157,6 +157,14 @@ func (c *Cluster) Alive() (engines []string) {
 	return engines
 }
 
+// Forget removes the loss of a session; see cluster.Member.Forget.
+func (c *Cluster) Forget(ctx context.Context, session string) error {
+	if c == nil {
+		return nil
+	}
+	return c.member.Forget(ctx, session)
+}
+
 // Others reports whether there are other engines.
 func (c *Cluster) Others() bool { return c != nil && len(c.member.View().Sessions) > 1 }
 
