@@ -117,7 +117,9 @@ func (t *Tags) assign() {
 // publicText is the text of an error without its cause.
 func publicText(err error) string {
 	if f, ok := fault.From(err); ok {
-		return f.Message
+		public := *f
+		public.Err = nil
+		return public.Error()
 	}
 	return err.Error()
 }
