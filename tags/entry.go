@@ -60,19 +60,6 @@ func (e *entry) snapshot() Snapshot {
 	return Snapshot{Tag: e.tag.Load(), Sample: e.sample}
 }
 
-// apply takes over a reading that was made for the definition tag. It reports whether the change is to be
-// reported. If so, it appends the change to changes unless that is nil.
-func (e *entry) apply(tag *Tag, r *Reading, now, at, asked time.Time, changes *[]Change) bool {
-	c := Change{Tag: tag, Sample: sampleOf(tag, r, now)}
-	if !e.accept(&c, r, arrival{at: at, asked: asked}) {
-		return false
-	}
-	if changes != nil {
-		*changes = append(*changes, c)
-	}
-	return true
-}
-
 // arrival is how a reading came.
 type arrival struct {
 	at    time.Time // by time.Now

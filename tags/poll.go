@@ -211,10 +211,6 @@ func (r *runner) take(t *targets, which []int, readings []Reading, asked time.Ti
 		return scratch
 	}
 	now, at := r.engine.now(), time.Now()
-	var told *[]Change
-	if len(r.engine.observing()) > 0 {
-		told = &scratch
-	}
 	failed, changed := 0, 0
 	var firstErr error
 	for _, i := range which {
@@ -223,8 +219,14 @@ func (r *runner) take(t *targets, which []int, readings []Reading, asked time.Ti
 				firstErr = err
 			}
 		}
-		if t.entries[i].apply(t.tags[i], &readings[i], now, at, asked, told) {
-			changed++
+		c := Change{Tag: t.tags[i], Sample: sampleOf(t.tags[i], &readings[i], now)}
+		if !t.entries[i].accept(&c, &readings[i], arrival{at: at, asked: asked}) {
+			continue
+		}
+		changed++
+		// Asked after the change: who begins to observe meanwhile has either read it or is told of it.
+		if len(r.engine.observing()) > 0 {
+			scratch = append(scratch, c)
 		}
 	}
 	r.count(len(which), failed, changed, firstErr)
