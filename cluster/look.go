@@ -14,6 +14,7 @@ func (m *Member) look(ctx context.Context) (ended bool, err error) {
 	}); err != nil {
 		return false, err
 	}
+	m.excuse()
 	silent := m.sight(state.Sessions)
 	seen := make(map[string]time.Time, len(m.others))
 	for id, s := range m.others {
@@ -34,6 +35,17 @@ func (m *Member) look(ctx context.Context) (ended bool, err error) {
 		m.o.Logger.Warn("an engine is silent; the others take over its work", "engine", silent.Engine, "host", silent.Host)
 	}
 	return ended, err
+}
+
+// excuse leaves out of the silence of the others the time for which this engine was without the store, as they may have been.
+func (m *Member) excuse() {
+	now := time.Now()
+	if m.blind {
+		for id, s := range m.others {
+			m.others[id] = sighting{s.beat, s.at.Add(now.Sub(m.looked))}
+		}
+	}
+	m.looked = now
 }
 
 // mind notes whether there has been another engine. One that is silent counts, too: it may be cut off, and come back.

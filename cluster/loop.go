@@ -86,6 +86,7 @@ func (m *Member) step(ctx context.Context) (time.Duration, error) {
 	if err == nil {
 		ended, err = m.look(ctx)
 	}
+	m.blind = err != nil
 	if err == nil && !ended {
 		err = m.act(ctx)
 	}

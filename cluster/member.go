@@ -112,6 +112,8 @@ type Member struct {
 	unable   map[string]refusal  // by work
 	asked    time.Time           // when the last renewal was asked for
 	renewed  time.Time           // when the last one that worked was; written with mu held
+	looked   time.Time           // when the store was last read
+	blind    bool                // the session could not be renewed, or the store not read, at the last try
 	ids      []string            // of the engines
 	settled  time.Time           // since when those are the same
 	released bool                // no lease is left

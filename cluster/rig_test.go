@@ -19,6 +19,7 @@ import (
 type link struct {
 	cluster.Store
 	cut    atomic.Bool  // calls hang until their context ends
+	stall  atomic.Bool  // calls wait until this is over or their context ends
 	refuse atomic.Bool  // calls fail
 	lose   atomic.Bool  // calls are carried out, but their answers are lost
 	hang   atomic.Bool  // calls take until this is over, whatever their context says, like a commit on a disk that stalls
@@ -30,8 +31,13 @@ func through[T any](ctx context.Context, l *link, call func() (T, error)) (T, er
 	for l.hang.Load() {
 		time.Sleep(10 * time.Millisecond)
 	}
+	for l.stall.Load() && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
 	time.Sleep(time.Duration(l.slow.Load()))
 	switch {
+	case ctx.Err() != nil:
+		return none, ctx.Err()
 	case l.cut.Load():
 		<-ctx.Done()
 		return none, ctx.Err()

@@ -2,6 +2,8 @@ package cluster_test
 
 import (
 	"context"
+	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,22 +221,62 @@ func TestEnginesThatAreKilledTogetherAreLost(t *testing.T) {
 	})
 }
 
-// While the store was away, everybody was silent.
+// While the store was away, everybody was silent, however long that took and whoever has it back first.
 func TestNobodyIsLostBecauseTheStoreWasAway(t *testing.T) {
+	away := map[string]func(*link) *atomic.Bool{
+		"hangs":   func(l *link) *atomic.Bool { return &l.hang },
+		"stalls":  func(l *link) *atomic.Bool { return &l.stall },
+		"refuses": func(l *link) *atomic.Bool { return &l.refuse },
+	}
+	for how, flag := range away {
+		t.Run(how, func(t *testing.T) {
+			for seed := range uint64(60) {
+				synctest.Test(t, func(t *testing.T) {
+					r := rand.New(rand.NewPCG(seed, 7))
+					p := newPlant(t, 9)
+					var engines []*engine
+					for _, name := range []string{"a", "b", "c"} {
+						engines = append(engines, p.join(name))
+						p.pass(time.Duration(r.IntN(1000)) * time.Millisecond)
+					}
+					p.pass(20 * time.Second)
+					outage := time.Duration(1000+100*(seed%30)) * time.Millisecond
+					for _, e := range engines {
+						flag(e.link).Store(true)
+					}
+					p.pass(outage)
+					for _, i := range r.Perm(len(engines)) {
+						flag(engines[i].link).Store(false)
+						p.pass(time.Duration(r.IntN(200)) * time.Millisecond)
+					}
+					p.pass(10 * time.Second)
+					require.Empty(t, lost(engines[0]), "%s, seed %d", outage, seed)
+					p.close()
+				})
+			}
+		})
+	}
+}
+
+// Who is lost while the store is away is found when it is back, once the others have had the time to renew their sessions.
+func TestALossWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for off := range 10 {
+		for off := range 30 {
 			p := newPlant(t, 9)
-			engines := []*engine{p.join("a"), p.join("b"), p.join("c")}
-			p.pass(20*time.Second + time.Duration(off)*100*time.Millisecond)
-			for _, e := range engines {
-				e.link.hang.Store(true)
+			a, b, c := p.join("a"), p.join("b"), p.join("c")
+			p.pass(20*time.Second + time.Duration(off)*37*time.Millisecond)
+			for _, e := range []*engine{a, b, c} {
+				e.link.stall.Store(true)
 			}
-			p.pass(10 * time.Second)
-			for _, e := range engines {
-				e.link.hang.Store(false)
+			p.pass(time.Duration(100*off) * time.Millisecond)
+			b.link.cut.Store(true)
+			p.pass(500 * time.Millisecond)
+			for _, e := range []*engine{a, b, c} {
+				e.link.stall.Store(false)
 			}
-			p.pass(10 * time.Second)
-			require.Empty(t, lost(engines[0]))
+			p.until(4*time.Second, "a", "c")
+			require.Equal(t, []string{"b"}, lost(a))
+			b.link.cut.Store(false)
 			p.close()
 		}
 	})
