@@ -42,7 +42,8 @@ func (m *Member) excuse() {
 	now := time.Now()
 	if m.blind {
 		for id, s := range m.others {
-			m.others[id] = sighting{s.beat, s.at.Add(now.Sub(m.looked))}
+			s.excused += now.Sub(m.looked)
+			m.others[id] = s
 		}
 	}
 	m.looked = now
@@ -65,10 +66,10 @@ func (m *Member) sight(sessions []Session) (silent *Session) {
 		s := &sessions[i]
 		last, known := m.others[s.ID]
 		if !known || last.beat != s.Beat {
-			last = sighting{s.Beat, now}
+			last = sighting{beat: s.Beat, at: now}
 		}
 		seen[s.ID] = last
-		if s.ID != m.session.ID && now.Sub(last.at) >= m.o.TTL {
+		if s.ID != m.session.ID && !now.Before(last.until(m.o.TTL)) {
 			silent = s
 		}
 	}

@@ -210,7 +210,7 @@ func (m *Member) next() time.Duration {
 		at = look
 	}
 	for id, seen := range m.others {
-		if silent := seen.at.Add(m.o.TTL); id != m.session.ID && silent.Before(at) {
+		if silent := seen.until(m.o.TTL); id != m.session.ID && silent.Before(at) {
 			at = silent
 		}
 	}

@@ -120,9 +120,13 @@ type Member struct {
 }
 
 type sighting struct {
-	beat uint64
-	at   time.Time
+	beat    uint64
+	at      time.Time
+	excused time.Duration // since then, this engine was so long without the store
 }
+
+// until returns when the session counts as silent.
+func (s sighting) until(ttl time.Duration) time.Time { return s.at.Add(ttl + s.excused) }
 
 type refusal struct {
 	reason  string
@@ -226,7 +230,7 @@ func (m *Member) awaitName(ctx context.Context) error {
 			before, known := seen[s.ID]
 			switch {
 			case !known:
-				seen[s.ID] = sighting{s.Beat, now}
+				seen[s.ID] = sighting{beat: s.Beat, at: now}
 			case before.beat != s.Beat:
 				return ErrDuplicate.On("engine", m.o.Engine).With("host", s.Host)
 			case now.Sub(before.at) >= m.o.TTL:
