@@ -103,7 +103,10 @@ export function Trend({ r, lines }: { r: Row; lines?: { at: number; name: string
 
   useEffect(() => {
     const control = new AbortController();
+    let reading = false;
     const refresh = async () => {
+      if (reading) return; // a slow engine is not asked more and more at once
+      reading = true;
       const now = Date.now() / 1000;
       const [from, to] = at ?? [now - span, now];
       try {
@@ -113,6 +116,8 @@ export function Trend({ r, lines }: { r: Row; lines?: { at: number; name: string
         setError(undefined);
       } catch (err) {
         if (!control.signal.aborted) setError(err);
+      } finally {
+        reading = false;
       }
     };
     void refresh();
@@ -228,15 +233,24 @@ function Live({ r }: { r: Row }) {
   );
 }
 
-export function TagDetail({ name }: { name: string }) {
+/** The row of a tag, read again until it is there, and why it is not. */
+export function useTag(name: string): [Row | undefined, unknown] {
   const [r, setRow] = useState<Row>();
   const [error, setError] = useState<unknown>();
+  useRepeat(() => {
+    let gone = false;
+    readTag(name).then((x) => { if (!gone) { setRow(x); setError(undefined); } }, (err: unknown) => gone || setError(err));
+    return () => void (gone = true);
+  }, 10_000, [name]);
+  return [r, error];
+}
+
+export function TagDetail({ name }: { name: string }) {
+  const [r, error] = useTag(name);
   const [writing, setWriting] = useState(false);
   useEffect(() => {
-    let gone = false;
-    readTag(name).then((x) => !gone && setRow(x), (err: unknown) => !gone && setError(err));
     watchSingle(name);
-    return () => { gone = true; watchSingle(undefined); };
+    return () => watchSingle(undefined);
   }, [name]);
   return (
     <aside class="panel fill detail" aria-labelledby="detail-title">

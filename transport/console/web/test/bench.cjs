@@ -233,9 +233,10 @@ const scenarios = {
     ];
     let at = 0;
     return async () => {
-      for (const end = performance.now() + 60_000; performance.now() < end; at++) {
+      const chosen = () => steps[at % steps.length][0].endsWith("chosen"); // in the list before
+      for (const end = performance.now() + 60_000; performance.now() < end || chosen(); at++) {
         const [hash, ready] = steps[at % steps.length];
-        if (hash.endsWith("chosen")) await page.locator(rows).nth(at % 11).click();
+        if (chosen()) await page.locator(rows).nth(at % 11).click();
         else await page.evaluate((h) => void (location.hash = h), hash);
         await page.locator(ready).first().waitFor();
         await pause(1400);
@@ -289,4 +290,7 @@ async function main() {
   await browser.close();
 }
 
-main().catch((err) => { console.error(err); process.exit(1); });
+main().catch((err) => {
+  console.error(err, ...(browser?.contexts() ?? []).flatMap((c) => c.pages().map((p) => p.url())));
+  process.exit(1);
+});

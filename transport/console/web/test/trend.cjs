@@ -73,3 +73,22 @@ test("a value that fixed decimals would show as zero has an exponent", async () 
   }
   await done();
 });
+
+test("a tag that could not be read at first is shown when it can be, and a slow engine is asked for its history one time after the other", async () => {
+  const { context, faults, done } = await open();
+  const page = await context.newPage();
+  let away = true, asked = 0;
+  await page.route("**/api/v1/tags?*", (route) => route.abort());
+  await page.route("**/api/v1/tags/sim.setpoint", (route) => (away ? route.fulfill({ status: 503, json: { code: "UNAVAILABLE", message: "not now" } }) : route.continue()));
+  await page.route("**/api/v1/tags/sim.setpoint/history?*", () => void asked++); // never answered
+  await signIn(page);
+  await view(page, "#/tags/sim.setpoint");
+  await page.locator(".detail .error").waitFor();
+  away = false;
+  await page.locator(".detail .trend").waitFor();
+  assert.equal(await page.locator(".detail > .error").count(), 0);
+  await page.waitForTimeout(7000); // two intervals
+  assert.equal(asked, 1);
+  assert.ok(faults.splice(0).every((f) => f.includes("Failed to load resource")));
+  await done();
+});

@@ -4,8 +4,7 @@ import type { components } from "../api.gen";
 import { count, decimal, natural, when } from "../format";
 import { go, href, route } from "../route";
 import { texts, word } from "../strings";
-import { readTag, type Row } from "../tagstore";
-import { Trend } from "../tagdetail";
+import { Trend, useTag } from "../tagdetail";
 import { Grid, Icon, narrowed, phone, useRepeat, type Column } from "../ui";
 import { Models } from "./models";
 import type en from "./predictions.en.json";
@@ -105,13 +104,7 @@ function Components({ lives, scale }: { lives: Lives; scale: number }) {
 }
 
 function TagTrend({ a }: { a: Judged }) {
-  const [row, setRow] = useState<Row>();
-  const [error, setError] = useState<unknown>();
-  useEffect(() => {
-    let gone = false;
-    readTag(a.name).then((r) => !gone && setRow(r), (err: unknown) => !gone && setError(err));
-    return () => void (gone = true);
-  }, [a.name]);
+  const [row, error] = useTag(a.name);
   const range = a.anomaly?.expectedRange;
   if (error) return <p class="error" role="alert">{problemText(error)}</p>;
   return row ? <Trend r={row} lines={range ? [{ at: range.min, name: t("predictions.low") }, { at: range.max, name: t("predictions.high") }] : []} /> : null;
