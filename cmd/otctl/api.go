@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/otkit/otkit/openapi/client"
@@ -99,6 +100,7 @@ type apiError struct {
 	retryAfter string
 	policy     bool // a safety policy refuses a command
 	server     string
+	fixed      bool // the token of the environment was refused
 }
 
 func (e *apiError) Error() string {
@@ -107,6 +109,8 @@ func (e *apiError) Error() string {
 		text += " (" + e.code + ")"
 	}
 	switch {
+	case e.fixed:
+		text = fmt.Sprintf("%s does not accept the token in OTCTL_TOKEN: %s", e.server, text)
 	case e.status == http.StatusUnauthorized:
 		text = fmt.Sprintf(`not signed in to %s: %s; run "otctl login -server %[1]s"`, e.server, text)
 	case e.code == "VERSION_CHANGED":
@@ -158,6 +162,8 @@ func check(r *http.Response, err error) error {
 	e := &apiError{status: r.StatusCode, message: http.StatusText(r.StatusCode), retryAfter: r.Header.Get("Retry-After")}
 	if r.Request != nil {
 		e.server = r.Request.URL.Scheme + "://" + r.Request.URL.Host
+		token := os.Getenv("OTCTL_TOKEN")
+		e.fixed = token != "" && r.StatusCode == http.StatusUnauthorized && r.Request.Header.Get("Authorization") == "Bearer "+token
 	}
 	var p struct {
 		client.CommandRefusal

@@ -84,6 +84,9 @@ func (c *cli) dispatch(ctx context.Context, args []string) error {
 	if len(rest) < found.least || found.most >= 0 && len(rest) > found.most {
 		return usagef("usage: otctl %s", strings.TrimSpace(found.name+" [flags] "+found.args))
 	}
+	if found.least > 0 && rest[0] == "" { // such as a variable of the shell that is not set
+		return usagef("the first argument is empty; usage: otctl %s", strings.TrimSpace(found.name+" [flags] "+found.args))
+	}
 	if c.output != "table" && c.output != "json" {
 		return usagef("-o %s: table and json are known", c.output)
 	}

@@ -216,6 +216,9 @@ func rulesAreManaged(t *testing.T, u *user) {
 	}
 	u.fails(5, "hot", "rules", "add", "sim.temperature", "High", "1", "-id", "hot")
 	u.fails(2, "a number is expected", "rules", "add", "sim.temperature", "High", "warm")
+	u.fails(2, "first argument is empty", "rules", "remove", "")
+	require.Contains(t, u.run("rules", "add", "sim.temprature", "Stale", "-id", "mistyped").err, "no tag sim.temprature")
+	u.ok("rules", "remove", "mistyped")
 	u.fails(2, "need a limit", "rules", "add", "sim.temperature", "High")
 	u.fails(2, "are known", "rules", "add", "sim.temperature", "Deviation", "3")
 	u.fails(2, "are known", "rules", "add", "sim.temperature", "High", "3", "-severity", "Grave")

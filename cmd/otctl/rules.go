@@ -104,6 +104,9 @@ func addRuleCommand() command {
 			if err != nil {
 				return err
 			}
+			if added.Status.State == rules.EvaluationTagNotFound {
+				c.note("otctl: there is no tag %s at present; the rule waits for it", r.Tag)
+			}
 			return c.show(raw, func() [][]string { return ruleRows(added) })
 		}}
 }
