@@ -40,6 +40,7 @@ type Host interface {
 type Fixed struct {
 	Definition Definition
 	Driver     tags.Driver // to be asked whether its device can be tried beside it; may be nil
+	Opaque     bool        // the program has built the driver: Definition does not say how, so that it cannot be tried
 }
 
 // Deps are what a Service needs. Host is required.
@@ -92,6 +93,7 @@ type entry struct {
 	driver   tags.Driver // nil unless it was started
 	points   int         // tags that its settings define
 	shadowed bool        // a driver of the settings has its id
+	opaque   bool        // as of Fixed
 }
 
 // New loads the definitions of a repository and starts those that are enabled. What cannot be started is listed with its error.
@@ -132,7 +134,7 @@ func New(ctx context.Context, d Deps, o Options) (*Service, error) {
 	for _, f := range d.Fixed {
 		f.Definition.Enabled = true
 		e := s.entry(f.Definition)
-		e.driver = f.Driver
+		e.driver, e.opaque = f.Driver, f.Opaque
 		s.fixed[f.Definition.ID] = e
 	}
 	list, version, err := s.repo.Load(ctx)

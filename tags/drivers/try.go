@@ -65,6 +65,9 @@ type PointTrial struct {
 // valid, or ErrBusy.
 func (s *Service) Test(ctx context.Context, def Definition, limit int) (Trial, error) {
 	built, known, err := s.trial(&def)
+	if errors.Is(err, ErrFromPart) {
+		return Trial{Error: "the program has built this driver, which cannot be tried beside the one that runs"}, nil
+	}
 	if err != nil {
 		return Trial{}, err
 	}
@@ -111,6 +114,9 @@ func (s *Service) trial(def *Definition) (tags.Driver, []tags.Tag, error) {
 	var stored *Definition
 	if e != nil {
 		if def.Type == "" {
+			if e.opaque {
+				return nil, nil, ErrFromPart.On("driverId", clip(def.ID))
+			}
 			*def = e.def
 		}
 		stored = &e.def
@@ -262,7 +268,8 @@ func (s *Service) readUnit(ctx context.Context, d tags.Driver, points []sampled,
 }
 
 // Browse lists the points of a device as Test reads them: offset and limit select a part of the list, whose length is total. If
-// drivers of the type are no tags.Browser, it returns ErrNoBrowse; if the device cannot be asked, ErrUnreachable with what happened.
+// drivers of the type are no tags.Browser, it returns ErrNoBrowse; ErrFromPart if the program has built the driver; and if the device cannot be
+// asked, ErrUnreachable with what happened.
 func (s *Service) Browse(ctx context.Context, def Definition, offset, limit int) (list []tags.Tag, total int, err error) {
 	built, _, err := s.trial(&def)
 	if err != nil {

@@ -56,6 +56,20 @@ func TestATrialOfADriverAlsoReadsTagsThatArePartOfTheConfiguration(t *testing.T)
 	require.Equal(t, "a.level", got.Points[0].Name)
 }
 
+// What a program has built, such as the plant of the demo, cannot be built again from what is known of it: another driver of the type would
+// have other points.
+func TestADriverThatTheProgramHasBuiltIsNotTried(t *testing.T) {
+	r := start(t, nil, func(d *drivers.Deps, _ *drivers.Options) {
+		d.Fixed = []drivers.Fixed{{Definition: drivers.Definition{ID: "own", Type: "Secretive"}, Opaque: true}}
+	})
+	got, err := r.Test(t.Context(), drivers.Definition{ID: "own"}, 0)
+	require.NoError(t, err)
+	require.False(t, got.Connected)
+	require.Contains(t, got.Error, "the program has built this driver")
+	_, _, err = r.Browse(t.Context(), drivers.Definition{ID: "own"}, 0, 10)
+	require.ErrorIs(t, err, drivers.ErrFromPart)
+}
+
 func TestADriverThatHangsIsLeftBehind(t *testing.T) {
 	r := start(t, nil, func(_ *drivers.Deps, o *drivers.Options) { o.TestTimeout, o.MaxTests = 20*time.Millisecond, 1 })
 	hangs := make(chan struct{})

@@ -27,7 +27,7 @@ func (t *Tags) openDrivers(ctx context.Context) (err error) {
 		}
 		def := d.Definition
 		def.ID, def.Type = d.ID, d.Options.Type
-		fixed = append(fixed, drivers.Fixed{Definition: def, Driver: d.Driver})
+		fixed = append(fixed, drivers.Fixed{Definition: def, Driver: d.Driver, Opaque: d.Definition.Type == ""})
 	}
 	o := t.opts.DriverOptions
 	o.Now, o.Logger, o.OnChange = t.opts.Now, t.opts.Logger, t.onDriverChange
