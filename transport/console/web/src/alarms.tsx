@@ -204,7 +204,8 @@ function Live({ suppressed, chosen }: { suppressed: boolean; chosen?: string }) 
   // Only what can be read is chosen: never what is out of sight.
   const inSight = () => list.slice(...sight).filter(needsAck);
   const pickSight = () => setSelection(new Set(selected.length ? [] : inSight().map((a) => a.id)));
-  const done = () => { setDialog(undefined); setSelection(new Set()); };
+  // The button that has opened the dialog may be of no use any more.
+  const done = () => { setDialog(undefined); setSelection(new Set()); setTimeout(() => document.querySelector<HTMLElement>(".alarms .grid")?.focus({ preventScroll: true })); };
   const active = at === undefined ? -1 : list.findIndex((a) => a.id === at);
   const one = active < 0 ? undefined : list[active];
   const target = selected.length ? selected : one && needsAck(one) ? [one] : [];

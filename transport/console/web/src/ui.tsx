@@ -86,8 +86,13 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
       if (document.activeElement === document.body) document.getElementById("main")?.focus();
     };
   }, []);
+  const onKeyDown = (e: KeyboardEvent) => {
+    if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey) || !(e.target instanceof HTMLTextAreaElement)) return;
+    e.preventDefault();
+    e.target.form?.requestSubmit();
+  };
   return (
-    <dialog ref={ref} aria-labelledby="dialog-title" onCancel={(e) => { e.preventDefault(); onClose(); }}>
+    <dialog ref={ref} aria-labelledby="dialog-title" onCancel={(e) => { e.preventDefault(); onClose(); }} onKeyDown={onKeyDown}>
       <header>
         <h2 id="dialog-title">{title}</h2>
         <button type="button" class="icon-button" aria-label={t("close")} onClick={onClose}><Icon name="close" /></button>
