@@ -86,10 +86,10 @@ func (m *Member) step(ctx context.Context) (time.Duration, error) {
 	if err == nil {
 		ended, err = m.look(ctx)
 	}
-	m.blind = err != nil
 	if err == nil && !ended {
 		err = m.act(ctx)
 	}
+	m.blind = err != nil
 	if m.note(err); err != nil {
 		m.asked = time.Time{} // whether the others are silent is not known before the session is renewed
 		return m.o.TTL / retry, err

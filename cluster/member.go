@@ -113,7 +113,7 @@ type Member struct {
 	asked    time.Time           // when the last renewal was asked for
 	renewed  time.Time           // when the last one that worked was; written with mu held
 	looked   time.Time           // when the store was last read
-	blind    bool                // the session could not be renewed, or the store not read, at the last try
+	blind    bool                // the store could not be used at the last try
 	ids      []string            // of the engines
 	settled  time.Time           // since when those are the same
 	released bool                // no lease is left

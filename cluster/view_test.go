@@ -258,6 +258,39 @@ func TestNobodyIsLostBecauseTheStoreWasAway(t *testing.T) {
 	}
 }
 
+// The same holds if the store goes away when an engine gives its work to the others.
+func TestNobodyIsLostBecauseTheStoreWentAwayWhileWorkMoved(t *testing.T) {
+	for seed := range uint64(150) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 3))
+			p := newPlant(t, 9)
+			var engines []*engine
+			for _, name := range []string{"a", "b", "c"} {
+				engines = append(engines, p.join(name))
+				p.pass(time.Duration(r.IntN(1000)) * time.Millisecond)
+			}
+			p.pass(20 * time.Second)
+			for _, e := range engines {
+				e.link.slow.Store(int64(40 * time.Millisecond))
+			}
+			engines[1].Drain(true)
+			p.pass(time.Duration(50+r.IntN(150)) * time.Millisecond)
+			outage := time.Duration(2000+100*(seed%15)) * time.Millisecond
+			for _, e := range engines {
+				e.link.stall.Store(true)
+			}
+			p.pass(outage)
+			for _, i := range r.Perm(len(engines)) {
+				engines[i].link.stall.Store(false)
+				p.pass(time.Duration(r.IntN(200)) * time.Millisecond)
+			}
+			p.pass(10 * time.Second)
+			require.Empty(t, lost(engines[0]), "%s, seed %d", outage, seed)
+			p.close()
+		})
+	}
+}
+
 // Who is lost while the store is away is found when it is back, once the others have had the time to renew their sessions.
 func TestALossWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
