@@ -12,6 +12,7 @@ import (
 
 const (
 	probeInterval = 2 * time.Second
+	probeAgain    = 250 * time.Millisecond // while the server is away: an engine of a plant has three seconds in all to renew its session
 	probeTimeout  = 8 * time.Second
 )
 
@@ -54,7 +55,11 @@ func (p *presence) run(ctx context.Context) {
 			return
 		}
 		p.note(err)
-		timer.Reset(probeInterval)
+		if err != nil {
+			timer.Reset(probeAgain)
+		} else {
+			timer.Reset(probeInterval)
+		}
 	}
 }
 
