@@ -19,6 +19,10 @@ const (
 	shortest  = 60 // after a wake
 )
 
+// chances is after how many renewals of this engine, a third of the TTL apart or more, another one that has not renewed its session counts as silent
+// in any case.
+const chances = 6
+
 // run renews the session and does what the plan says until the member is closed and its work has ended, or ctx ends.
 func (m *Member) run(ctx context.Context) {
 	defer close(m.done)
@@ -147,8 +151,21 @@ func (m *Member) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if asked.Sub(m.renewed) > m.o.TTL-m.o.TTL/margin {
-		m.others = map[string]sighting{} // they may have been without the store as well, as this one was
+	chance, away := asked.Sub(m.counted) >= m.o.TTL/renewals, asked.Sub(m.renewed) > m.o.TTL-m.o.TTL/margin
+	for id, s := range m.others {
+		if chance {
+			s.chances++
+		}
+		if away { // they may have been without the store as well, as this one was
+			s.excused = asked.Sub(s.at)
+		}
+		m.others[id] = s
+	}
+	if away {
+		m.looked = asked
+	}
+	if chance {
+		m.counted = asked
 	}
 	m.mu.Lock()
 	m.renewed = asked

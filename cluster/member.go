@@ -113,6 +113,7 @@ type Member struct {
 	asked    time.Time           // when the last renewal was asked for
 	renewed  time.Time           // when the last one that worked was; written with mu held
 	looked   time.Time           // when the store was last read
+	counted  time.Time           // when a renewal was last a chance for the others, too
 	blind    bool                // the store could not be used at the last try
 	ids      []string            // of the engines
 	settled  time.Time           // since when those are the same
@@ -123,10 +124,17 @@ type sighting struct {
 	beat    uint64
 	at      time.Time
 	excused time.Duration // since then, this engine was so long without the store
+	chances int           // since then, this engine has renewed its own session so often
 }
 
-// until returns when the session counts as silent.
-func (s sighting) until(ttl time.Duration) time.Time { return s.at.Add(ttl + s.excused) }
+// until returns when the session counts as silent. That does not wait for a time with the store without an end if calls of this engine
+// fail again and again: the other could have renewed its session whenever this one could.
+func (s sighting) until(ttl time.Duration) time.Time {
+	if s.chances >= chances {
+		return s.at
+	}
+	return s.at.Add(ttl + s.excused)
+}
 
 type refusal struct {
 	reason  string

@@ -291,6 +291,25 @@ func TestNobodyIsLostBecauseTheStoreWentAwayWhileWorkMoved(t *testing.T) {
 	}
 }
 
+// Time without the store is left out of the silence of the others, but not without an end if it comes again and again.
+func TestALossIsFoundByAnEngineWithABadLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, 9)
+		a, b := p.join("a"), p.join("b")
+		p.pass(20 * time.Second)
+		b.link.cut.Store(true)
+		for range 12 {
+			a.link.cut.Store(true)
+			p.pass(2200 * time.Millisecond)
+			a.link.cut.Store(false)
+			p.pass(800 * time.Millisecond)
+		}
+		require.Equal(t, []string{"b"}, lost(a))
+		p.until(4*time.Second, "a")
+		p.close()
+	})
+}
+
 // Who is lost while the store is away is found when it is back, once the others have had the time to renew their sessions.
 func TestALossWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
