@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 
+	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/internal/call"
 )
 
@@ -61,7 +62,8 @@ func Subject(ctx context.Context) string {
 	return ""
 }
 
-// Report logs an error that is answered as an internal one and returns the trace id for the answer.
+// Report logs an error that is answered with status 500 and returns the trace id for the answer. That something is
+// not available at present is a warning.
 func Report(ctx context.Context, err error, attrs ...slog.Attr) (traceID string) {
 	log := slog.Default()
 	if s := scopeOf(ctx); s != nil {
@@ -74,6 +76,10 @@ func Report(ctx context.Context, err error, attrs ...slog.Attr) (traceID string)
 		traceID = NewTraceID()
 	}
 	attrs = append(attrs, slog.String("traceId", traceID), slog.Any("error", err))
-	log.LogAttrs(ctx, slog.LevelError, "request failed", attrs...)
+	level := slog.LevelError
+	if FaultOf(err).Kind == fault.Unavailable { // such as a model before the first training
+		level = slog.LevelWarn
+	}
+	log.LogAttrs(ctx, level, "request failed", attrs...)
 	return traceID
 }

@@ -1,9 +1,11 @@
 package problem
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -108,4 +110,18 @@ func TestSubject(t *testing.T) {
 	SetSubject(ctx, "alice")
 	require.Equal(t, "alice", Subject(ctx))
 	require.Equal(t, "id", TraceID(ctx))
+}
+
+func TestWhatIsNotAvailableYetIsAWarning(t *testing.T) {
+	for level, err := range map[string]error{
+		"WARN":  fault.New(fault.Unavailable, "MODEL_NOT_AVAILABLE", "no usable model"),
+		"ERROR": errors.New("a defect"),
+	} {
+		var log bytes.Buffer
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		w := httptest.NewRecorder()
+		Write(w, r.WithContext(WithTrace(r.Context(), "", slog.New(slog.NewTextHandler(&log, nil)))), err, Problem)
+		require.Equal(t, http.StatusInternalServerError, w.Code)
+		require.Contains(t, log.String(), "level="+level)
+	}
 }
