@@ -53,11 +53,11 @@ function columns(select: boolean, split: boolean): Column[] {
     ...(select ? [{ id: "select", title: "", width: "34px" }] : []),
     { id: "priority", title: t("priority.short"), width: "38px" },
     { id: "time", title: t("time"), width: "128px" },
-    { id: "source", title: t("source"), width: "minmax(152px, 1.4fr)" },
+    { id: "source", title: t("source"), width: split ? "minmax(120px, 1fr)" : "minmax(152px, 1.4fr)" },
     { id: "message", title: t("message"), width: "minmax(180px, 4fr)" },
     ...(split ? [] : [{ id: "value", title: t("valueLimit"), width: "minmax(90px, .8fr)", end: true }]),
-    { id: "state", title: t("state"), width: split ? "minmax(120px, .9fr)" : "minmax(192px, .9fr)" },
-    { id: "ack", title: select ? t("ack") : t("ack.by"), width: select ? "90px" : "minmax(110px, .8fr)" },
+    { id: "state", title: t("state"), width: "minmax(192px, .9fr)" },
+    { id: "ack", title: select ? t(split ? "ack.short" : "ack") : t("ack.by"), width: select ? (split ? "54px" : "90px") : "minmax(110px, .8fr)" },
   ];
 }
 
