@@ -84,6 +84,28 @@ func TestASlowStore(t *testing.T) {
 	})
 }
 
+// Ending the session of a lost engine may take longer than a call may. What an engine does itself goes on meanwhile.
+func TestOwnWorkGoesOnWhileALossCannotBeStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlant(t, 6)
+		a, b := p.join("a"), p.join("b")
+		p.pass(20 * time.Second)
+		require.Equal(t, map[string]int{"a": 3, "b": 3}, p.count())
+		a.link.slow.Store(int64(500 * time.Millisecond))
+		a.link.noLoss.Store(true)
+		b.link.cut.Store(true)
+		p.pass(5 * time.Second)
+		for range 2000 {
+			time.Sleep(10 * time.Millisecond)
+			require.Equal(t, map[string]int{"a": 3}, p.count())
+		}
+		a.link.noLoss.Store(false)
+		p.until(12*time.Second, "a")
+		a.link.slow.Store(0)
+		p.close()
+	})
+}
+
 // An engine that is stopped while the store is away has the time that it is given to end its work.
 func TestCloseWithoutTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,10 +17,11 @@ const (
 	retry     = 6  // to the next try after a failure
 	callLimit = 2  // of one call of the store
 	shortest  = 60 // after a wake
+	slow      = 4  // between two looks, from which on the store counts as slow
 )
 
-// chances is after how many renewals of this engine, a third of the TTL apart or more, another one that has not renewed its session counts as silent
-// in any case.
+// chances is how many renewals of this engine, each a third of the TTL or more after the one before, another engine may miss before it counts as
+// silent, whatever is excused.
 const chances = 6
 
 // run renews the session and does what the plan says until the member is closed and its work has ended, or ctx ends.
@@ -85,18 +86,26 @@ func (m *Member) leave(ctx context.Context) {
 // step renews the session if it is time, looks at what the others do and acts on it. It returns how long to wait for the next one, and why the store could not be used.
 func (m *Member) step(ctx context.Context) (time.Duration, error) {
 	m.collect()
+	m.pressed = nil
 	ended := false
 	err := m.renewIfDue(ctx)
 	if err == nil {
 		ended, err = m.look(ctx)
 	}
-	if err == nil && !ended {
-		err = m.act(ctx)
-	}
 	m.blind = err != nil
-	if m.note(err); err != nil {
+	if err == nil && !ended {
+		began := time.Now()
+		if err = m.act(ctx); err != nil {
+			m.excuse(time.Since(began))
+		}
+	}
+	switch m.note(cmp.Or(err, m.pressed)); {
+	case err != nil:
 		m.asked = time.Time{} // whether the others are silent is not known before the session is renewed
 		return m.o.TTL / retry, err
+	case m.pressed != nil: // that has taken its time
+		m.asked = time.Time{}
+		return m.o.TTL / shortest, m.pressed
 	}
 	if ended {
 		return 0, nil // look again what is free now, but not before the own session is renewed if it is time
@@ -167,6 +176,7 @@ func (m *Member) renew(ctx context.Context) error {
 	if chance {
 		m.counted = asked
 	}
+	m.took = time.Since(asked)
 	m.mu.Lock()
 	m.renewed = asked
 	m.mu.Unlock()

@@ -112,9 +112,11 @@ type Member struct {
 	unable   map[string]refusal  // by work
 	asked    time.Time           // when the last renewal was asked for
 	renewed  time.Time           // when the last one that worked was; written with mu held
-	looked   time.Time           // when the store was last read
+	looked   time.Time           // since when time without the store is to be excused
 	counted  time.Time           // when a renewal was last a chance for the others, too
-	blind    bool                // the store could not be used at the last try
+	blind    bool                // the session could not be renewed, or the store not read, at the last try
+	pressed  error               // why the session of a silent engine could not be ended in this step
+	took     time.Duration       // of the last renewal that worked
 	ids      []string            // of the engines
 	settled  time.Time           // since when those are the same
 	released bool                // no lease is left
@@ -123,15 +125,16 @@ type Member struct {
 type sighting struct {
 	beat    uint64
 	at      time.Time
-	excused time.Duration // since then, this engine was so long without the store
-	chances int           // since then, this engine has renewed its own session so often
+	excused time.Duration // how long this engine was without the store since at
+	chances int           // how often this engine has renewed its own session since at
+	spared  bool          // excused once more, because the store was slow
 }
 
-// until returns when the session counts as silent. That does not wait for a time with the store without an end if calls of this engine
-// fail again and again: the other could have renewed its session whenever this one could.
+// until returns when the session counts as silent. After enough chances nothing is excused any more: the other engine could have renewed its
+// session whenever this one could.
 func (s sighting) until(ttl time.Duration) time.Time {
 	if s.chances >= chances {
-		return s.at
+		return s.at.Add(ttl)
 	}
 	return s.at.Add(ttl + s.excused)
 }

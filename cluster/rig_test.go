@@ -24,6 +24,7 @@ type link struct {
 	lose   atomic.Bool  // calls are carried out, but their answers are lost
 	hang   atomic.Bool  // calls take until this is over, whatever their context says, like a commit on a disk that stalls
 	slow   atomic.Int64 // how long each call takes
+	noLoss atomic.Bool  // Lose waits for its context
 }
 
 func through[T any](ctx context.Context, l *link, call func() (T, error)) (T, error) {
@@ -66,6 +67,10 @@ func (l *link) End(ctx context.Context, session string, beat uint64) (bool, erro
 }
 
 func (l *link) Lose(ctx context.Context, s cluster.Session, at time.Time) (bool, error) {
+	if l.noLoss.Load() {
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
 	return through(ctx, l, func() (bool, error) { return l.Store.Lose(ctx, s, at) })
 }
 

@@ -12,8 +12,9 @@ import (
 
 const (
 	probeInterval = 2 * time.Second
-	probeAgain    = 250 * time.Millisecond // while the server is away: an engine of a plant has three seconds in all to renew its session
-	probeTimeout  = 8 * time.Second
+	probeAgain    = 250 * time.Millisecond  // while the server is away: an engine of a plant has three seconds in all to renew its session
+	probeTimeout  = 8 * time.Second         // before the server counts as away
+	againTimeout  = 1500 * time.Millisecond // then: a probe that hangs in the connecting must not hide that it is back
 )
 
 // presence watches whether a database server answers. A server that hangs, or a machine that lost its power, closes no
@@ -48,7 +49,11 @@ func (p *presence) run(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		asked, cancel := context.WithTimeout(ctx, probeTimeout)
+		timeout := probeTimeout
+		if p.err() != nil {
+			timeout = againTimeout
+		}
+		asked, cancel := context.WithTimeout(ctx, timeout)
 		err := p.probe.PingContext(asked)
 		cancel()
 		if ctx.Err() != nil {

@@ -15,7 +15,7 @@ import (
 // Pools are the connections to one database. Read and Write may be the same pool.
 type Pools struct {
 	Read, Write *sql.DB
-	// Probe is pinged every two seconds, and more often while that fails; nil where there is no server. Calls that wait for a
+	// Probe is pinged every two seconds, and every 250 ms while that fails; nil where there is no server. Calls that wait for a
 	// server that does not answer end with ErrAway.
 	Probe *sql.DB
 	// Listen is for connections that wait for notifications; nil where there are none.
