@@ -360,8 +360,8 @@ func (e *Engine) Driver(id string) (s DriverStatus, ok bool) {
 // Observe calls notify with every reported change, in batches, in the goroutine that the changes come
 // from, which is mostly the driver's: notify must be safe for concurrent use, return quickly and not
 // keep the slice. Changes of one tag can come from two goroutines, such as a reading and its aging,
-// and then arrive in either order; the one with the higher Change.Seq is newer. Who reads a tag after Observe
-// has returned has that sample and every change after it. cancel ends the calls.
+// and then arrive in either order; the one with the higher Change.Seq is newer. A caller that reads a tag after
+// Observe has returned gets every later change of it. cancel ends the calls.
 func (e *Engine) Observe(notify func([]Change)) (cancel func()) {
 	o := &observer{notify}
 	e.mu.Lock()

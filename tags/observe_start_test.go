@@ -33,7 +33,7 @@ func (d *counting) Read(_ context.Context, points []tags.Point, out []tags.Readi
 	return nil
 }
 
-// Who begins to observe, as a bridge does when it is bound, and then reads, knows each value from that one on.
+// An observer that begins and then reads, as a bridge does when it is bound, knows each value from that one on.
 func TestObserveThenReadMissesNoChange(t *testing.T) {
 	const last = "plc.999"
 	list := make([]tags.Tag, 1000)

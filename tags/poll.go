@@ -224,7 +224,7 @@ func (r *runner) take(t *targets, which []int, readings []Reading, asked time.Ti
 			continue
 		}
 		changed++
-		// Asked after the change: who begins to observe meanwhile has either read it or is told of it.
+		// Asked after the change: an observer that is added meanwhile is either notified or reads the new sample.
 		if len(r.engine.observing()) > 0 {
 			scratch = append(scratch, c)
 		}

@@ -21,6 +21,7 @@ var (
 	ErrInvalid      = driverconfig.ErrInvalid
 	ErrExists       = tags.ErrDriverExists
 	ErrFromSettings = fault.New(fault.Conflict, "DRIVER_FROM_SETTINGS", "driver is defined in the settings of the engine")
+	ErrOpaque       = fault.New(fault.Conflict, "DRIVER_OPAQUE", "driver was built by the program: another one cannot be built to try its device")
 	ErrFromPart     = fault.New(fault.Conflict, "DRIVER_FROM_PART", "driver belongs to another part of the engine")
 	ErrChanged      = fault.New(fault.Conflict, "VERSION_CHANGED", "driver was changed meanwhile")
 	ErrTooMany      = fault.New(fault.Conflict, "DRIVER_LIMIT", "there are as many drivers as allowed")

@@ -61,12 +61,12 @@ type PointTrial struct {
 
 // Test connects to the device of a definition with a driver of its own, reads up to limit points of it (0 takes DefaultTestPoints), and
 // returns what it saw. The driver that runs is not touched. A definition without settings, only with an id that is known, is the known
-// one; masked secrets are filled in from it. What is wrong with the device is in the Trial; the error is for a definition that is not
-// valid, or ErrBusy.
+// one; masked secrets are filled in from it. What is wrong with the device is in the Trial, and so is that the program has built the known
+// one, which cannot be tried; the error is for a definition that is not valid, or ErrBusy.
 func (s *Service) Test(ctx context.Context, def Definition, limit int) (Trial, error) {
 	built, known, err := s.trial(&def)
-	if errors.Is(err, ErrFromPart) {
-		return Trial{Error: "the program has built this driver, which cannot be tried beside the one that runs"}, nil
+	if errors.Is(err, ErrOpaque) {
+		return Trial{Error: ErrOpaque.Message}, nil
 	}
 	if err != nil {
 		return Trial{}, err
@@ -115,7 +115,7 @@ func (s *Service) trial(def *Definition) (tags.Driver, []tags.Tag, error) {
 	if e != nil {
 		if def.Type == "" {
 			if e.opaque {
-				return nil, nil, ErrFromPart.On("driverId", clip(def.ID))
+				return nil, nil, ErrOpaque.On("driverId", clip(def.ID))
 			}
 			*def = e.def
 		}
@@ -268,7 +268,7 @@ func (s *Service) readUnit(ctx context.Context, d tags.Driver, points []sampled,
 }
 
 // Browse lists the points of a device as Test reads them: offset and limit select a part of the list, whose length is total. If
-// drivers of the type are no tags.Browser, it returns ErrNoBrowse; ErrFromPart if the program has built the driver; and if the device cannot be
+// drivers of the type are no tags.Browser, it returns ErrNoBrowse; ErrOpaque if the program has built the driver; and if the device cannot be
 // asked, ErrUnreachable with what happened.
 func (s *Service) Browse(ctx context.Context, def Definition, offset, limit int) (list []tags.Tag, total int, err error) {
 	built, _, err := s.trial(&def)

@@ -65,9 +65,9 @@ func TestADriverThatTheProgramHasBuiltIsNotTried(t *testing.T) {
 	got, err := r.Test(t.Context(), drivers.Definition{ID: "own"}, 0)
 	require.NoError(t, err)
 	require.False(t, got.Connected)
-	require.Contains(t, got.Error, "the program has built this driver")
+	require.Contains(t, got.Error, "driver was built by the program")
 	_, _, err = r.Browse(t.Context(), drivers.Definition{ID: "own"}, 0, 10)
-	require.ErrorIs(t, err, drivers.ErrFromPart)
+	require.ErrorIs(t, err, drivers.ErrOpaque)
 }
 
 func TestADriverThatHangsIsLeftBehind(t *testing.T) {

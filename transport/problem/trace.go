@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 
-	"github.com/otkit/otkit/fault"
 	"github.com/otkit/otkit/transport/internal/call"
 )
 
@@ -62,8 +61,8 @@ func Subject(ctx context.Context) string {
 	return ""
 }
 
-// Report logs an error that is answered with status 500 and returns the trace id for the answer. That something is
-// not available at present is a warning.
+// Report logs an error that is answered as an internal one, or within an answer, and returns the trace id for the answer. That there is no
+// usable model is a warning: so it is before the first training.
 func Report(ctx context.Context, err error, attrs ...slog.Attr) (traceID string) {
 	log := slog.Default()
 	if s := scopeOf(ctx); s != nil {
@@ -77,7 +76,7 @@ func Report(ctx context.Context, err error, attrs ...slog.Attr) (traceID string)
 	}
 	attrs = append(attrs, slog.String("traceId", traceID), slog.Any("error", err))
 	level := slog.LevelError
-	if FaultOf(err).Kind == fault.Unavailable { // such as a model before the first training
+	if FaultOf(err).Code == "MODEL_NOT_AVAILABLE" {
 		level = slog.LevelWarn
 	}
 	log.LogAttrs(ctx, level, "request failed", attrs...)

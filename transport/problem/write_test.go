@@ -112,7 +112,7 @@ func TestSubject(t *testing.T) {
 	require.Equal(t, "id", TraceID(ctx))
 }
 
-func TestWhatIsNotAvailableYetIsAWarning(t *testing.T) {
+func TestThatThereIsNoModelYetIsAWarning(t *testing.T) {
 	for level, err := range map[string]error{
 		"WARN":  fault.New(fault.Unavailable, "MODEL_NOT_AVAILABLE", "no usable model"),
 		"ERROR": errors.New("a defect"),
