@@ -25,6 +25,7 @@ type command struct {
 	most  int // negative for any number
 	flags func(*flag.FlagSet)
 	run   func(ctx context.Context, c *cli, args []string) error
+	empty bool     // an argument behind the first one may be empty
 	takes []string // what its arguments are, for the completion; the last one is for all that follow
 }
 
@@ -84,8 +85,8 @@ func (c *cli) dispatch(ctx context.Context, args []string) error {
 	if len(rest) < found.least || found.most >= 0 && len(rest) > found.most {
 		return usagef("usage: otctl %s", strings.TrimSpace(found.name+" [flags] "+found.args))
 	}
-	if found.least > 0 && rest[0] == "" { // such as a variable of the shell that is not set
-		return usagef("the first argument is empty; usage: otctl %s", strings.TrimSpace(found.name+" [flags] "+found.args))
+	if i := slices.Index(rest, ""); i >= 0 && (i == 0 || !found.empty) { // such as a variable of the shell that is not set
+		return usagef("argument %d is empty; usage: otctl %s", i+1, strings.TrimSpace(found.name+" [flags] "+found.args))
 	}
 	if c.output != "table" && c.output != "json" {
 		return usagef("-o %s: table and json are known", c.output)

@@ -216,7 +216,12 @@ func rulesAreManaged(t *testing.T, u *user) {
 	}
 	u.fails(5, "hot", "rules", "add", "sim.temperature", "High", "1", "-id", "hot")
 	u.fails(2, "a number is expected", "rules", "add", "sim.temperature", "High", "warm")
-	u.fails(2, "first argument is empty", "rules", "remove", "")
+	u.fails(2, "argument 1 is empty", "rules", "remove", "")
+	u.fails(2, "argument 2 is empty", "tags", "get", "sim.temperature", "")
+	env := u.env
+	u.env = append(slices.Clone(env), "OTCTL_TOKEN=ended")
+	require.Contains(t, u.run("tags", "list").err, "does not accept the token in OTCTL_TOKEN")
+	u.env = env
 	require.Contains(t, u.run("rules", "add", "sim.temprature", "Stale", "-id", "mistyped").err, "no tag sim.temprature")
 	u.ok("rules", "remove", "mistyped")
 	u.fails(2, "need a limit", "rules", "add", "sim.temperature", "High")

@@ -121,7 +121,7 @@ func setTagCommand() command {
 		confirm, leave bool
 		wait           time.Duration
 	)
-	return command{name: "tags set", args: "NAME VALUE", about: "Write a tag and tell the outcome", least: 2, most: 2, takes: []string{"tag", ""},
+	return command{name: "tags set", args: "NAME VALUE", about: "Write a tag and tell the outcome", least: 2, most: 2, empty: true, takes: []string{"tag", ""},
 		flags: func(f *flag.FlagSet) {
 			f.BoolVar(&confirm, "confirm", false, "read the value back before the write counts as done")
 			f.BoolVar(&leave, "no-wait", false, "do not wait for the outcome; see tags outcome")
