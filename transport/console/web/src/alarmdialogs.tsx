@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { post, problemText, type Alarm } from "./api";
 import { count } from "./format";
 import { t } from "./strings";
-import { Dialog, Mark, notify } from "./ui";
+import { Dialog, Mark, notify, phone } from "./ui";
 
 export function AcknowledgeDialog({ list, onClose, onDone }: { list: Alarm[]; onClose: () => void; onDone: (comment: string) => void }) {
   const [comment, setComment] = useState("");
@@ -13,7 +13,7 @@ export function AcknowledgeDialog({ list, onClose, onDone }: { list: Alarm[]; on
           {list.map((a) => <li key={a.id}><Mark severity={a.severity} /><b>{a.source}</b><span>{a.message}</span></li>)}
         </ul>
         <label>{t("comment.optional")}<textarea rows={3} maxLength={4096} value={comment} onInput={(e) => setComment(e.currentTarget.value)} /></label>
-        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary">{t("ack")}</button></footer>
+        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary" title="Ctrl+Enter" aria-keyshortcuts="Control+Enter" autofocus={phone.value}>{t("ack")}</button></footer>
       </form>
     </Dialog>
   );
@@ -22,14 +22,17 @@ export function AcknowledgeDialog({ list, onClose, onDone }: { list: Alarm[]; on
 export function CommentDialog({ a, onClose, onDone }: { a: Alarm; onClose: () => void; onDone: () => void }) {
   const [comment, setComment] = useState("");
   const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
   const submit = async (e: Event) => {
     e.preventDefault();
+    setBusy(true);
     try {
       await post(`/api/v1/alarms/${encodeURIComponent(a.id)}/comment`, { comment: comment.trim() });
       notify(t("comment.done"));
       onDone();
     } catch (err) {
       setError(err);
+      setBusy(false);
     }
   };
   return (
@@ -38,7 +41,7 @@ export function CommentDialog({ a, onClose, onDone }: { a: Alarm; onClose: () =>
         <ul class="urgent"><li><Mark severity={a.severity} /><b>{a.source}</b><span>{a.message}</span></li></ul>
         <label>{t("comment")}<textarea rows={3} required maxLength={4096} value={comment} onInput={(e) => setComment(e.currentTarget.value)} /></label>
         {error ? <p class="error" role="alert">{problemText(error)}</p> : null}
-        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary">{t("save")}</button></footer>
+        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary" disabled={busy}>{t("save")}</button></footer>
       </form>
     </Dialog>
   );
@@ -50,14 +53,17 @@ export function ShelveDialog({ a, onClose, onDone }: { a: Alarm; onClose: () => 
   const [minutes, setMinutes] = useState(60);
   const [comment, setComment] = useState("");
   const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
   const submit = async (e: Event) => {
     e.preventDefault();
+    setBusy(true);
     try {
       await post(`/api/v1/alarms/${a.code}/shelve`, { minutes, ...(comment.trim() ? { comment: comment.trim() } : {}) });
       notify(t("shelve.done", { source: a.source }));
       onDone();
     } catch (err) {
       setError(err);
+      setBusy(false);
     }
   };
   return (
@@ -70,7 +76,7 @@ export function ShelveDialog({ a, onClose, onDone }: { a: Alarm; onClose: () => 
         </label>
         <label>{t("comment.optional")}<textarea rows={2} maxLength={4096} value={comment} onInput={(e) => setComment(e.currentTarget.value)} /></label>
         {error ? <p class="error" role="alert">{problemText(error)}</p> : null}
-        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary">{t("shelve")}</button></footer>
+        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary" disabled={busy}>{t("shelve")}</button></footer>
       </form>
     </Dialog>
   );

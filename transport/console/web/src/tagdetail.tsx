@@ -110,7 +110,7 @@ export function Trend({ r, lines }: { r: Row; lines?: { at: number; name: string
       const now = Date.now() / 1000;
       const [from, to] = at ?? [now - span, now];
       try {
-        const found = await read(r, from, to, interval, control.signal);
+        const found = await read(r, from, to, interval, AbortSignal.any([control.signal, AbortSignal.timeout(30_000)]));
         setBounds([from, to]);
         setPoints(found);
         setError(undefined);
@@ -233,16 +233,18 @@ function Live({ r }: { r: Row }) {
   );
 }
 
-/** The row of a tag, read again until it is there, and why it is not. */
+/** The row of a tag, asked for every ten seconds as long as it is not there, and why it is not. */
 export function useTag(name: string): [Row | undefined, unknown] {
   const [r, setRow] = useState<Row>();
   const [error, setError] = useState<unknown>();
+  const there = r?.name === name;
   useRepeat(() => {
+    if (there) return;
     let gone = false;
     readTag(name).then((x) => { if (!gone) { setRow(x); setError(undefined); } }, (err: unknown) => gone || setError(err));
     return () => void (gone = true);
-  }, 10_000, [name]);
-  return [r, error];
+  }, 10_000, [name, there]);
+  return there ? [r, undefined] : [undefined, error];
 }
 
 export function TagDetail({ name }: { name: string }) {

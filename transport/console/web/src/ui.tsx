@@ -87,9 +87,9 @@ export function Dialog({ title, onClose, children }: { title: string; onClose: (
     };
   }, []);
   const onKeyDown = (e: KeyboardEvent) => {
-    if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey) || !(e.target instanceof HTMLTextAreaElement)) return;
+    if (e.key !== "Enter" || !(e.ctrlKey || e.metaKey) || e.isComposing || !(e.target instanceof HTMLTextAreaElement)) return;
     e.preventDefault();
-    e.target.form?.requestSubmit();
+    if (!e.repeat) e.target.form?.querySelector<HTMLElement>("button:not([type=button])")?.click(); // nothing happens while it is disabled
   };
   return (
     <dialog ref={ref} aria-labelledby="dialog-title" onCancel={(e) => { e.preventDefault(); onClose(); }} onKeyDown={onKeyDown}>

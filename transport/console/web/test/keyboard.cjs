@@ -81,7 +81,8 @@ test("a shift by the keyboard alone", async () => {
   // One that is chosen in the list is acknowledged; the keyboard is in the list again behind that.
   await view(page, "#/alarms");
   await page.locator(".rows .row.open").first().waitFor();
-  await reach(page, /^Search alarms$/);
+  await reach(page, /^Pause list$/);
+  await page.keyboard.press("Enter");
   await reach(page, /^Active$/);
   const row = Number(await page.locator(".rows .row.open").first().getAttribute("aria-rowindex")) - 1;
   await page.keyboard.press("Home");
