@@ -13,7 +13,7 @@ export function AcknowledgeDialog({ list, onClose, onDone }: { list: Alarm[]; on
           {list.map((a) => <li key={a.id}><Mark severity={a.severity} /><b>{a.source}</b><span>{a.message}</span></li>)}
         </ul>
         <label>{t("comment.optional")}<textarea rows={3} maxLength={4096} value={comment} onInput={(e) => setComment(e.currentTarget.value)} /></label>
-        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary" title="Ctrl+Enter" aria-keyshortcuts="Control+Enter" autofocus={phone.value}>{t("ack")}</button></footer>
+        <footer><span class="spring" /><button type="button" onClick={onClose}>{t("cancel")}</button><button class="primary" title={t("ack.keys")} aria-keyshortcuts="Control+Enter" autofocus={phone.value}>{t("ack")}</button></footer>
       </form>
     </Dialog>
   );
