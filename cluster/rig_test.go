@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -137,6 +138,16 @@ func (p *plant) join(name string, options ...func(*cluster.Options)) *engine {
 	p.engines[name] = e
 	p.mu.Unlock()
 	return e
+}
+
+// joinApart starts engines up to a second apart, so that they do not renew their sessions together, and lets them share the work.
+func (p *plant) joinApart(r *rand.Rand, names ...string) (engines []*engine) {
+	for _, name := range names {
+		engines = append(engines, p.join(name))
+		p.pass(time.Duration(r.IntN(1000)) * time.Millisecond)
+	}
+	p.pass(20 * time.Second)
+	return engines
 }
 
 func (p *plant) do(ctx context.Context, e *engine, name string, lease *cluster.Held) error {

@@ -234,12 +234,7 @@ func TestNobodyIsLostBecauseTheStoreWasAway(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					r := rand.New(rand.NewPCG(seed, 7))
 					p := newPlant(t, 9)
-					var engines []*engine
-					for _, name := range []string{"a", "b", "c"} {
-						engines = append(engines, p.join(name))
-						p.pass(time.Duration(r.IntN(1000)) * time.Millisecond)
-					}
-					p.pass(20 * time.Second)
+					engines := p.joinApart(r, "a", "b", "c")
 					outage := time.Duration(1000+100*seed) * time.Millisecond
 					for _, e := range engines {
 						flag(e.link).Store(true)
@@ -264,12 +259,7 @@ func TestNobodyIsLostBecauseTheStoreWentAwayWhileWorkMoved(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 3))
 			p := newPlant(t, 9)
-			var engines []*engine
-			for _, name := range []string{"a", "b", "c"} {
-				engines = append(engines, p.join(name))
-				p.pass(time.Duration(r.IntN(1000)) * time.Millisecond)
-			}
-			p.pass(20 * time.Second)
+			engines := p.joinApart(r, "a", "b", "c")
 			for _, e := range engines {
 				e.link.slow.Store(int64(40 * time.Millisecond))
 			}

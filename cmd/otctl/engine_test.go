@@ -289,7 +289,7 @@ func shellsAreMoved(t *testing.T, u *user) {
 func plantIsUsed(t *testing.T, u *user) {
 	require.Regexp(t, `sim +Simulation +Online`, u.ok("drivers", "list"))
 	u.fails(4, "", "drivers", "test", "nope")
-	require.Contains(t, u.run("drivers", "test", "pump1").out, "POINT")
+	u.fails(1, "built by the program", "drivers", "test", "pump1")
 	require.Contains(t, u.ok("devices", "list"), "sim-arm-1")
 	require.Contains(t, u.ok("devices", "zones"), "keepOut")
 	require.NotContains(t, u.ok("devices", "zones", "-map", "none"), "keepOut")
